@@ -25,7 +25,7 @@ import pyspark
 from rich.console import Console
 from rich.table import Table
 
-from dev.sim.cases.large import make_large
+from dev.benchmarks.fleet import make_large
 from dev.sim.days import DATE, write_day
 from kafka_lag_report.session import OWN_JVM
 

@@ -22,8 +22,8 @@ from typing import Any
 from rich.console import Console
 from rich.table import Column, Table
 
+from dev.benchmarks.fleet import make_uniform
 from dev.benchmarks.memory import peak_mb
-from dev.sim.cases.large import make_uniform
 from dev.sim.days import write_day
 from kafka_lag import contract
 from kafka_lag.snapshots.keys import taken_at_of

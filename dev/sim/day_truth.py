@@ -14,29 +14,27 @@ from typing import TypeAlias
 
 import numpy as np
 
-from dev.sim.events import (
-    MINUTE,
-    WINDOW,
-    Case,
-    Delete,
-    Event,
-    Hang,
-    Hide,
-    Join,
-    Leave,
-    LoseLeaders,
-    MissRuns,
-    MoveLeaders,
-    Poison,
-    Produce,
-    Recreate,
-    Reset,
-    Slow,
-    SlowBroker,
-    Unread,
-)
+from dev.sim import events as on
+from dev.sim.events import MINUTE, WINDOW, Case, Event
 from dev.sim.reading import Floats, Mask
-from dev.sim.truth import LATE, ages
+from dev.sim.truth import (
+    BEHIND,
+    GONE,
+    LATE,
+    LEADER_MOVED,
+    NO_LEADER,
+    NO_RUNS,
+    REBALANCING,
+    RECREATED,
+    REWOUND,
+    SLA_MISSED,
+    STALLED,
+    STOPPED,
+    UNEVEN,
+    UNKNOWN,
+    ages_of,
+    read_event,
+)
 from dev.sim.world import BROKERS, GroupState, World
 from kafka_lag import contract
 
@@ -49,11 +47,6 @@ _UNEVEN = 1.5
 _LONG = 3_600.0
 # A backlog is worked off if its oldest record is at most this old.
 _YOUNG = 2 * MINUTE
-
-STOPPED, STALLED, BEHIND, REWOUND = "stopped", "stalled", "behind", "rewound"
-UNKNOWN, GONE, REBALANCING, SLA_MISSED = "unknown", "gone", "rebalancing", "sla_missed"
-NO_LEADER, LEADER_MOVED, NO_RUNS = "no_leader", "leader_moved", "no_runs"
-RECREATED, UNEVEN = "topic_recreated", "produced_unevenly"
 
 Span: TypeAlias = tuple[float, float | None]
 
@@ -102,7 +95,7 @@ def _cut(case: Case, one: Planted, begins: float) -> Planted:
     known = one.since is not None and one.since > begins
     gap = None
     for since, event in case.happens:
-        if isinstance(event, MissRuns) and until is not None and NO_RUNS not in one.kinds:
+        if isinstance(event, on.MissRuns) and until is not None and NO_RUNS not in one.kinds:
             first, last = case.warm_up + since, case.warm_up + since + event.seconds
             gap = (first, last) if first < until < last else gap
     return replace(
@@ -130,24 +123,24 @@ def _list_topics(case: Case) -> Iterator[Planted]:
         since = case.warm_up + second
         until = _end(event, since)
         match event:
-            case Unread(reason, None, str() as topic, partitions):
+            case on.Unread(reason, None, str() as topic, partitions):
                 if until is None or until - since >= WINDOW:
                     blamed: list[tuple[str, object]] = [("cause", reason)]
                     if partitions is not None:
                         blamed.append(("partitions", list(partitions)))
                     yield _make(topic, UNKNOWN, since, until, *blamed)
-            case Hide(topic):
+            case on.Hide(topic):
                 yield _make(topic, UNKNOWN, since, until, ("cause", contract.DENIED))
-            case LoseLeaders(topic, partitions):
+            case on.LoseLeaders(topic, partitions):
                 first = case.topics[topic].brokers[0] - 1
                 broker = (partitions[0] + first) % BROKERS + 1
                 yield _make(f"broker {broker}", NO_LEADER, since, until)
-            case MoveLeaders(_, int() as broker):
+            case on.MoveLeaders(_, int() as broker):
                 moved = ("moved_to", [broker % BROKERS + 1])
                 yield _make(f"broker {broker}", LEADER_MOVED, since, until, moved)
-            case Recreate(topic):
+            case on.Recreate(topic):
                 yield _make(topic, RECREATED, since, since)
-            case MissRuns(seconds) if second >= 0:
+            case on.MissRuns(seconds) if second >= 0:
                 yield _make("runs", NO_RUNS, since, since + seconds)
     for name, each in case.topics.items():
         if max(each.rates) > _UNEVEN * sum(each.rates) / len(each.rates):
@@ -203,42 +196,33 @@ def _overlaps(one: Planted, begin: float, end: float) -> bool:
 
 
 def _list_effects(case: Case, group: str) -> Iterator[Planted]:
-    """Yields what each event does to a group if it makes it late. This is the table of events."""
+    """Yields what each event does to a group if it makes it late."""
     events = [(case.warm_up + second, event) for second, event in case.happens]
     own = [each for each in events if getattr(each[1], "group", None) == group]
-    topics = case.groups[group].topics
-
-    def make(kind: str, since: float, until: float | None, *blamed: tuple[str, object]) -> Planted:
-        return replace(_make(group, kind, since, until, *blamed), decisive=False)
-
+    changes = [each for each in own if isinstance(each[1], on.Join | on.Leave)]
+    yield from _list_storms(case, group, changes)
     for since, event in events:
-        until = _end(event, since)
+        _, _, kind = read_event(case, group, event)
+        until, blamed = _end(event, since), list[tuple[str, object]]()
         match event:
-            case Produce(topic) if topic in topics:
-                yield make(BEHIND, since, until)
-            case SlowBroker(broker) if case.groups[group].slow_line:
-                yield make(BEHIND, since, until, ("leader", broker))
-    yield from _list_storms(
-        case, group, [each for each in own if isinstance(each[1], Join | Leave)]
-    )
-    for since, event in own:
-        until = _end(event, since)
-        later = [at for at, other in own if at > since and isinstance(other, Join | Delete)]
-        match event:
-            case Leave(_, None):
-                yield make(STOPPED, since, min(later, default=None))
-            case Hang(_, members) | Slow(_, _, members):
-                kind = STALLED if isinstance(event, Hang) else BEHIND
-                named = [("client_id", f"{group}-{each:02}") for each in members or ()]
-                yield make(kind, since, until, *(named if len(named) == 1 else ()))
-            case Poison(_, partition):
-                yield make(STALLED, since, until, ("partitions", [partition]))
-            case Reset():
-                yield make(REWOUND, since, since)
-            case Delete():
-                yield replace(make(GONE, since, since), decisive=True)
-            case Unread(reason) if until is None or until - since >= WINDOW:
-                yield replace(make(UNKNOWN, since, until, ("cause", reason)), decisive=True)
+            case on.SlowBroker(broker):
+                blamed = [("leader", broker)]
+            case on.Hang(_, (number,)) | on.Slow(_, _, (number,)):
+                blamed = [("client_id", f"{group}-{number:02}")]
+            case on.Poison(_, partition):
+                blamed = [("partitions", [partition])]
+            case on.Leave():
+                back = on.Join | on.Delete
+                later = [at for at, other in own if at > since and isinstance(other, back)]
+                until = min(later, default=None)
+            case on.Reset() | on.Delete():
+                until = since
+            case on.Unread(reason):
+                blamed = [("cause", reason)]
+        short = isinstance(event, on.Unread) and until is not None and until - since < WINDOW
+        if kind is not None and not short:
+            decisive = kind in (GONE, UNKNOWN)
+            yield replace(_make(group, kind, since, until, *blamed), decisive=decisive)
 
 
 def _list_storms(
@@ -260,7 +244,7 @@ def _find_late(
     case: Case, world: World, group: GroupState, effects: Sequence[Planted]
 ) -> tuple[list[Span], Floats]:
     """Returns the times in which a group was late or lost records, and its age by the minute."""
-    age = ages(world.ends_of(group), np.array(world.positions[group.name]), MINUTE).max(axis=1)
+    age = ages_of(world, group).max(axis=1)
     age[_find_minutes_away(case, group.name, len(age))] = 0.0
     sla = case.groups[group.name].sla_seconds
     lost = np.diff(world.losses[group.name], prepend=0.0) > 0
@@ -281,7 +265,7 @@ def _find_late(
 
 def _find_minutes_away(case: Case, group: str, count: int) -> Mask:
     """Returns the minutes after the group was deleted."""
-    gone = [s for s, e in case.happens if isinstance(e, Delete) and e.group == group]
+    gone = [s for s, e in case.happens if isinstance(e, on.Delete) and e.group == group]
     minutes: Mask = np.arange(count) * MINUTE >= min(gone, default=np.inf) + case.warm_up
     return minutes
 
@@ -291,7 +275,7 @@ def _find_unseen(case: Case, count: int) -> Mask:
     minutes = np.arange(count) * MINUTE - case.warm_up
     unseen: Mask = np.zeros(count, bool)
     for since, event in case.happens:
-        if isinstance(event, MissRuns):
+        if isinstance(event, on.MissRuns):
             unseen |= (minutes >= since) & (minutes < since + event.seconds)
     return unseen
 

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Literal, dataclass_transform
 
 SHORTENED = 30.0
 MINUTE = 60.0
@@ -98,8 +98,22 @@ class Group:
         return (self.topic, *self.more_topics)
 
 
-@dataclass(frozen=True, slots=True)
-class Produce:
+@dataclass_transform(frozen_default=True)
+class Event:
+    """Something that happens; each event is a frozen dataclass."""
+
+    def __init_subclass__(cls) -> None:
+        """Makes an event of the class."""
+        dataclass(frozen=True)(cls)
+
+
+class _Members(Event):
+    group: str
+    members: tuple[int, ...] | None = None
+    lasts: float | None = None
+
+
+class Produce(Event):
     """The topic is written at `times` its first rate, of all partitions or of each one.
 
     The rate changes within `ramp` seconds, and returns to the first one after `lasts` seconds.
@@ -120,8 +134,7 @@ def skew(partitions: int, weights: Mapping[int, float], times: float = 1.0) -> t
     return tuple(times * partitions * share / sum(shares) for share in shares)
 
 
-@dataclass(frozen=True, slots=True)
-class Slow:
+class Slow(Event):
     """A record takes `ms` from now on: for all members, or those with these numbers (0, 1, ...).
 
     With `partitions` only their records take so long, which needs workers for each partition. A
@@ -135,54 +148,33 @@ class Slow:
     lasts: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Hang:
+class Hang(_Members):
     """The members process nothing and stay in the group, because they still send heartbeats."""
 
-    group: str
-    members: tuple[int, ...] | None = None
-    lasts: float | None = None
 
-
-@dataclass(frozen=True, slots=True)
-class Freeze:
+class Freeze(_Members):
     """The members' processes stand still, so they are removed when their session ends."""
 
-    group: str
-    members: tuple[int, ...] | None = None
-    lasts: float | None = None
 
-
-@dataclass(frozen=True, slots=True)
-class Kill:
+class Kill(_Members):
     """The members' processes end at once, and are removed when their session ends."""
 
-    group: str
-    members: tuple[int, ...] | None = None
 
-
-@dataclass(frozen=True, slots=True)
-class Leave:
+class Leave(_Members):
     """The members leave the group in good order, as when a service is scaled in.
 
     In memory they may return after some seconds.
     """
 
-    group: str
-    members: tuple[int, ...] | None = None
-    lasts: float | None = None
 
-
-@dataclass(frozen=True, slots=True)
-class Join:
+class Join(Event):
     """So many members join that work as the first ones did."""
 
     group: str
     members: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Deploy:
+class Deploy(Event):
     """All members are replaced, one every `every` seconds: each leaves and returns after `pause`.
 
     With `ms` the new ones spend so long on a record.
@@ -194,8 +186,7 @@ class Deploy:
     ms: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Flap:
+class Flap(Event):
     """The last `members` of the group end and return again and again.
 
     They are there for `up` seconds and away for `down` seconds. `kill`: without leaving first.
@@ -210,8 +201,7 @@ class Flap:
     lasts: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Poison:
+class Poison(Event):
     """The next record of the partition cannot be processed.
 
     `then`: "skip" pauses the partition and goes on with the others; "block" retries for ever and
@@ -225,8 +215,7 @@ class Poison:
     lasts: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Reset:
+class Reset(Event):
     """An operator sets commits back by what is written in `seconds`, or to the logs' start."""
 
     group: str
@@ -234,29 +223,25 @@ class Reset:
     partitions: tuple[int, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Skip:
+class Skip(Event):
     """An operator sets commits to the logs' ends. In memory only."""
 
     group: str
 
 
-@dataclass(frozen=True, slots=True)
-class Create:
+class Create(Event):
     """The group exists from now on, and reads what comes from now on. In memory only."""
 
     group: str
 
 
-@dataclass(frozen=True, slots=True)
-class Delete:
+class Delete(Event):
     """The group is deleted. In memory only."""
 
     group: str
 
 
-@dataclass(frozen=True, slots=True)
-class Grow:
+class Grow(Event):
     """The topic gets these partitions, which it did not have before. In memory only.
 
     `seen`: members read them as well.
@@ -267,8 +252,7 @@ class Grow:
     seen: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Reassign:
+class Reassign(Event):
     """Replicas of the topic move to other brokers, and groups read at most `rate` records/s of each
     partition. In memory only."""
 
@@ -276,15 +260,13 @@ class Reassign:
     rate: float
 
 
-@dataclass(frozen=True, slots=True)
-class Recreate:
+class Recreate(Event):
     """The topic is deleted and created again; its producers and consumers go on."""
 
     topic: str
 
 
-@dataclass(frozen=True, slots=True)
-class Retain:
+class Retain(Event):
     """Records older than `seconds` are deleted from now on; by size: what comes in `seconds`.
 
     Infinity: nothing is deleted. In memory it may last for some seconds only.
@@ -296,8 +278,7 @@ class Retain:
     lasts: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class OpenTransaction:
+class OpenTransaction(Event):
     """A producer writes one record in a transaction and does not end it before `lasts` seconds."""
 
     topic: str
@@ -305,8 +286,7 @@ class OpenTransaction:
     lasts: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class MoveLeaders:
+class MoveLeaders(Event):
     """The next replica leads each partition; in memory each that `broker` leads, for a time."""
 
     topic: str
@@ -314,8 +294,7 @@ class MoveLeaders:
     lasts: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class LoseLeaders:
+class LoseLeaders(Event):
     """The partitions have no leader, so they are neither written nor read. In memory only."""
 
     topic: str
@@ -323,8 +302,7 @@ class LoseLeaders:
     lasts: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class OutOfSync:
+class OutOfSync(Event):
     """Only `in_sync` replicas of the partitions (or of all) are up to date. In memory only."""
 
     topic: str
@@ -333,8 +311,7 @@ class OutOfSync:
     lasts: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class StopBroker:
+class StopBroker(Event):
     """The broker ends; partitions that are only there have no leader."""
 
     broker: int
@@ -342,8 +319,7 @@ class StopBroker:
     kill: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class SlowBroker:
+class SlowBroker(Event):
     """Groups with `slow_line` read at most `rate` records/s of each partition the broker leads."""
 
     broker: int
@@ -351,8 +327,7 @@ class SlowBroker:
     lasts: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Unread:
+class Unread(Event):
     """Brokers do not answer, for this reason. In memory only.
 
     Not about a group, about partitions of a topic (or all), or about a group's commits of a topic.
@@ -365,50 +340,17 @@ class Unread:
     lasts: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Hide:
+class Hide(Event):
     """An ACL hides the topic from the collector. In memory only."""
 
     topic: str
     lasts: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class MissRuns:
+class MissRuns(Event):
     """The collector does not run for so many seconds. In memory only."""
 
     seconds: float
-
-
-Event: TypeAlias = (
-    Produce
-    | Slow
-    | Hang
-    | Freeze
-    | Kill
-    | Leave
-    | Join
-    | Deploy
-    | Flap
-    | Poison
-    | Reset
-    | Skip
-    | Create
-    | Delete
-    | Grow
-    | Reassign
-    | Recreate
-    | Retain
-    | OpenTransaction
-    | MoveLeaders
-    | LoseLeaders
-    | OutOfSync
-    | StopBroker
-    | SlowBroker
-    | Unread
-    | Hide
-    | MissRuns
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -425,6 +367,11 @@ class Case:
     warm_up: float = 40 * MINUTE
     watched: float = 60 * MINUTE
     seed: tuple[int, ...] = (1,)
+
+    @property
+    def runs(self) -> int:
+        """Number of runs, its warm-up included."""
+        return round((self.warm_up + self.watched) / MINUTE)
 
     @property
     def alone(self) -> bool:

@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from dev.sim.events import MINUTE, Case
+from dev.sim.events import Case
 from dev.sim.reading import MINUTE_MS, Layout, Sight, read_sight
-from dev.sim.world import Staged, World
+from dev.sim.world import Change, Staged, World
 from kafka_lag.lag.evaluate import evaluate
 from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import LagReport, Snapshot
@@ -71,50 +71,21 @@ def run(
         yield report
 
 
-@dataclass(slots=True)
-class _Changed:
-    """A world that something is done to as each minute begins."""
-
-    world: World
-    change: Callable[[World, int], Callable[[int], None] | None]
-    unseen: Container[int]
-    minute: int = -1
-
-    def layout(self) -> Layout:
-        return self.world.layout()
-
-    def live_a_minute(self) -> None:
-        self.minute += 1
-        self.world.live_a_minute(self.change(self.world, self.minute))
-
-    def sight(self) -> Sight | None:
-        return None if self.minute in self.unseen else self.world.sight()
-
-
 def run_minutes(
     world: World,
     minutes: int,
-    change: Callable[[World, int], Callable[[int], None] | None],
+    change: Change,
     rules: Rules | None = None,
-    unseen: Container[int] = (),
+    unseen: Sequence[int] = (),
 ) -> Iterator[Snapshot]:
     """Yields the snapshot of each minute except the `unseen` ones, in which no run takes place.
 
     `change` is called as a minute begins, and may return what is called before each of its steps.
     """
-    return (each.snapshot for each in run(_Changed(world, change, unseen), minutes, rules))
+    world.change, world.unseen = change, unseen
+    return (each.snapshot for each in run(world, minutes, rules))
 
 
 def run_case(case: Case, kept: Kept | None = None) -> Iterator[Snapshot]:
     """Yields the snapshots of a case from its warm-up to its end."""
-    return (each.snapshot for each in run(Staged(case).world, count_runs(case), kept=kept))
-
-
-def count_runs(case: Case) -> int:
-    """Returns the number of runs of a simulated case, its warm-up included."""
-    return round((case.warm_up + case.watched) / MINUTE)
-
-
-def first_run(case: Case) -> int:
-    """Returns the number of the first run of a simulated case that sees an event."""
-    return round(case.warm_up / MINUTE)
+    return (each.snapshot for each in run(Staged(case).world, case.runs, kept=kept))

@@ -6,8 +6,7 @@ Each service is a group and a topic of one cluster, so that one run sees them al
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -19,22 +18,15 @@ STEP_SECONDS = 10
 STEPS = 60 // STEP_SECONDS
 # What partitions with little to read leave is given to the others in so many rounds.
 _ROUNDS = 4
-
-
-@dataclass(frozen=True, slots=True)
-class Conditions:
-    """Seconds until a task has started or stopped, and of a rebalance in which nobody reads."""
-
-    start_seconds: int = 90
-    stop_seconds: int = 30
-    rebalance_seconds: int = 30
+# Steps until a task has started or stopped, and of a rebalance in which nobody reads.
+_STARTS, _STOPS, _REBALANCES = 9, 3, 3
 
 
 class Services:
     """All services at one moment; `running` is the number of tasks of each that have started."""
 
-    def __init__(self, cases: Sequence[Case], conditions: Conditions, tasks: Sequence[int]) -> None:
-        self._cases, self._conditions = cases, conditions
+    def __init__(self, cases: Sequence[Case], tasks: Sequence[int]) -> None:
+        self._cases = cases
         sizes = [case.partitions for case in cases]
         count, rows = len(cases), sum(sizes)
         self._service = np.repeat(np.arange(count), sizes)
@@ -61,33 +53,26 @@ class Services:
 
     def change(self, service: int, tasks: int) -> None:
         """Sets the number of tasks; they start and stop in their time."""
-        more = tasks > self._target(service)
-        seconds = self._conditions.start_seconds if more else self._conditions.stop_seconds
-        at = self._step + -(-seconds // STEP_SECONDS)
+        wanted = [each for each in self._pending if each[1] == service]
+        target = max(wanted)[2] if wanted else int(self._set[service])
+        at = self._step + (_STARTS if tasks > target else _STOPS)
         later = [each for each in self._pending if each[1] != service or each[0] <= at]
         self._pending = [*later, (at, service, tasks)]
-
-    def _target(self, service: int) -> int:
-        wanted = [each for each in self._pending if each[1] == service]
-        return max(wanted)[2] if wanted else int(self._set[service])
 
     def live_a_minute(self) -> None:
         """Lets a minute pass."""
         now = self._step // STEPS
         loads = np.array([case.load[min(now, case.minutes - 1)] for case in self._cases])
         written = (loads * self._speed)[self._service] * self._share * STEP_SECONDS
-        stuck = self._stuck(now)
+        stuck = self._stuck(lambda minutes: now in minutes)
         for _ in range(STEPS):
             self._join()
             self._end += written
-            self._read(self._shares_of_speed(now) * self._speed, stuck)
+            running = zip(self._cases, self.running.tolist(), strict=True)
+            shares = [case.share_of_speed(min(now, case.minutes - 1), n) for case, n in running]
+            self._read(np.array(shares) * self._speed, stuck)
             self._step += 1
             self._ends[self._step] = np.floor(self._end)
-
-    def _shares_of_speed(self, now: int) -> Floats:
-        running = zip(self._cases, self.running.tolist(), strict=True)
-        each = [case.share_of_speed(min(now, case.minutes - 1), tasks) for case, tasks in running]
-        return np.array(each)
 
     def _join(self) -> None:
         """Lets started tasks join and stopped ones leave, with a rebalance of the group."""
@@ -97,14 +82,13 @@ class Services:
             self._set[service] = tasks
         changed = self.running != self._set
         self.running = self._set.copy()
-        self._paused_until[changed] = (
-            self._step + self._conditions.rebalance_seconds // STEP_SECONDS
-        )
+        self._paused_until[changed] = self._step + _REBALANCES
 
-    def _stuck(self, now: int) -> Mask:
+    def _stuck(self, when: Callable[[range], bool]) -> Mask:
+        """Returns the partitions that are stuck in such minutes."""
         stuck = np.zeros(len(self._end), bool)
         for service, case in enumerate(self._cases):
-            if case.stuck and now in case.stuck[1]:
+            if case.stuck and when(case.stuck[1]):
                 stuck |= (self._service == service) & (self._number == case.stuck[0])
         return stuck
 
@@ -144,18 +128,11 @@ class Services:
             self._oldest[behind] += 1
         unread = self._ends[self._step] > committed
         age = np.where(unread, (self._step - self._oldest) * STEP_SECONDS, 0.0)
-        age[self._stuck_lately()] = 0.0
+        # Nor those that were stuck and are worked off.
+        age[self._stuck(lambda minutes: self._step // STEPS >= minutes.start)] = 0.0
         found = np.zeros(len(self._cases))
         np.maximum.at(found, self._service, age)
         return found
-
-    def _stuck_lately(self) -> Mask:
-        """Returns partitions that are stuck, or were and are worked off."""
-        stuck = np.zeros(len(self._end), bool)
-        for service, case in enumerate(self._cases):
-            if case.stuck and self._step // STEPS >= case.stuck[1].start:
-                stuck |= (self._service == service) & (self._number == case.stuck[0])
-        return stuck
 
     def lags(self) -> Floats:
         """Returns unread records by service."""

@@ -7,40 +7,17 @@ The case is run in memory without noise, and nothing of the collector is used.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import numpy as np
 
-from dev.sim.events import (
-    WINDOW,
-    Case,
-    Deploy,
-    Event,
-    Flap,
-    Freeze,
-    Group,
-    Grow,
-    Hang,
-    Kill,
-    Leave,
-    LoseLeaders,
-    OpenTransaction,
-    OutOfSync,
-    Poison,
-    Produce,
-    Reassign,
-    Recreate,
-    Reset,
-    Retain,
-    Slow,
-    SlowBroker,
-    StopBroker,
-)
+from dev.sim import events as on
+from dev.sim.events import WINDOW, Case, Event, Group
 from dev.sim.reading import Floats, Ints
 from dev.sim.records import Log
-from dev.sim.run import count_runs
-from dev.sim.world import STEP, Staged
+from dev.sim.world import STEP, GroupState, Staged, World
 from kafka_lag import contract
 
 # A group is late from this age of its next unread record on, in seconds. Commits every few minutes
@@ -48,18 +25,11 @@ from kafka_lag import contract
 LATE = 120.0
 
 
-@dataclass(frozen=True, slots=True)
-class Incident:
-    """A time in which a group was late or lost records, in seconds of the world.
-
-    `until` is None if it was not over at the end. `lost` counts records that were deleted before
-    they were committed.
-    """
-
-    group: str
-    since: float
-    until: float | None
-    lost: int
+# Kinds of incidents.
+STOPPED, STALLED, BEHIND, REWOUND = "stopped", "stalled", "behind", "rewound"
+UNKNOWN, GONE, REBALANCING, SLA_MISSED = "unknown", "gone", "rebalancing", "sla_missed"
+NO_LEADER, LEADER_MOVED, NO_RUNS = "no_leader", "leader_moved", "no_runs"
+RECREATED, UNEVEN = "topic_recreated", "produced_unevenly"
 
 
 def ages(ends: Floats, positions: Floats, step: float = STEP) -> Floats:
@@ -77,6 +47,12 @@ def ages(ends: Floats, positions: Floats, step: float = STEP) -> Floats:
     return found
 
 
+def ages_of(world: World, group: GroupState) -> Floats:
+    """Returns the ages of a group at all times that the world has kept."""
+    positions = np.array(world.positions[group.name])
+    return ages(world.ends_of(group), positions, STEP * world.keep_every)
+
+
 def record_ages(log: Log, offsets: Ints, now: int) -> tuple[Floats, Floats]:
     """Returns seconds since the next records from these offsets on came, and by producers' clocks.
 
@@ -89,32 +65,20 @@ def record_ages(log: Log, offsets: Ints, now: int) -> tuple[Floats, Floats]:
     return (now - came[found]) / 1_000, (now - newest[found]) / 1_000
 
 
-def find_incidents(case: Case) -> list[Incident]:
-    """Returns the incidents of a case: groups that are late for longer than the window, or lose."""
-    world = Staged(_without_noise(case)).world
-    for _ in range(count_runs(case)):
+def find_suffering(case: Case) -> Mapping[str, int]:
+    """Returns the groups that are late for longer than the window, or lose records, and how many.
+
+    Lost records were deleted before they were committed.
+    """
+    world, found = Staged(_without_noise(case)).world, {}
+    for _ in range(case.runs):
         world.live_a_minute()
-    return [
-        found
-        for group in world.groups
-        if (
-            found := _find_incident(
-                case,
-                group.name,
-                ages(world.ends_of(group), np.array(world.positions[group.name])),
-                int(group.lost.sum()),
-            )
-        )
-    ]
-
-
-def _find_incident(case: Case, group: str, each: Floats, lost: int) -> Incident | None:
-    begin, end = round(case.warm_up / STEP), len(each) - 1
-    late = np.flatnonzero(each.max(axis=1)[begin:] > LATE) + begin
-    if len(late) * STEP <= WINDOW and not lost:
-        return None
-    since, last = (late[0], late[-1]) if len(late) else (begin, begin)
-    return Incident(group, float(since * STEP), float(last * STEP) if last < end else None, lost)
+    for group in world.groups:
+        each, lost = ages_of(world, group), int(group.lost.sum())
+        late = each.max(axis=1)[round(case.warm_up / STEP) :] > LATE
+        if late.sum() * STEP > WINDOW or lost:
+            found[group.name] = lost
+    return found
 
 
 def _without_noise(case: Case) -> Case:
@@ -148,22 +112,19 @@ def list_effects(case: Case) -> Mapping[str, tuple[Effect, ...]]:
 
     Somebody who knows what happened would accept each of them.
     """
-    late = {each.group: each for each in find_incidents(case)}
+    late = find_suffering(case)
     right: dict[str, tuple[Effect, ...]] = {}
     for name in case.groups:
-        found = [
-            (Effect(cause, second, second + (getattr(event, "lasts", None) or math.inf)), always)
-            for second, event in case.happens
-            for cause, always in _list_effects(case, name, event)
-            if not isinstance(event, Retain) or (name in late and late[name].lost)
-        ]
-        if name not in late:
-            found = [each for each in found if each[1]]
-        effects = tuple(effect for effect, _ in found)
-        decisive = tuple(each for each in effects if each.cause in _DECISIVE)
-        lasts = all(each.until == math.inf for each in effects)
-        if effects:
-            right[name] = decisive if decisive and lasts else effects
+        found = []
+        for second, event in case.happens:
+            causes, always, _ = read_event(case, name, event)
+            harms = name in late and (late[name] or not isinstance(event, on.Retain))
+            until = second + (getattr(event, "lasts", None) or math.inf)
+            found += [Effect(cause, second, until) for cause in causes if harms or always]
+        decisive = tuple(each for each in found if each.cause in _DECISIVE)
+        lasts = all(each.until == math.inf for each in found)
+        if found:
+            right[name] = decisive if decisive and lasts else tuple(found)
     return right
 
 
@@ -171,70 +132,73 @@ def list_effects(case: Case) -> Mapping[str, tuple[Effect, ...]]:
 _DECISIVE = frozenset({contract.RETENTION_RACE, contract.SETTINGS_CHANGED, contract.UNAVAILABLE})
 
 
-def _list_effects(case: Case, name: str, event: Event) -> Iterator[tuple[str, bool]]:
-    """Yields causes of a group's trouble, and whether the event is one even if the group keeps up.
+# Causes that may be named, whether also of a group that keeps up, and the kind of incident.
+Meaning: TypeAlias = tuple[tuple[str, ...], bool, str | None]
+
+
+def read_event(case: Case, name: str, event: Event) -> Meaning:
+    """Returns what an event means for a group that it makes late.
 
     This is the table "event -> what is true". Other events harm no group.
     """
-    group = case.groups[name]
-    if (
-        getattr(event, "group", name) != name
-        or getattr(event, "topic", group.topic) not in group.topics
-    ):
-        return
+    group, none = case.groups[name], ((), False, None)
+    own = getattr(event, "group", name) == name
+    if not own or (getattr(event, "topic", None) or group.topic) not in group.topics:
+        return none
     match event:
-        case Produce(_, tuple()):
-            yield contract.HOT_PARTITION, False
-        case Produce():
-            yield contract.MORE_PRODUCED, False
-        case Slow(partitions=tuple()):
-            yield contract.HOT_PARTITION, False
-        case Slow(members=tuple() as members):
-            yield contract.SLOW_MEMBER if len(members) == 1 else contract.SLOW_MEMBERS, False
-        case Slow() | Deploy(ms=float() | int()):
-            yield contract.CAPACITY_FELL, False
-        case Hang(_, None):
-            yield contract.HUNG, False
-        case Hang(_, members):
-            yield contract.SLOW_MEMBER, False
-            # From outside, a member of one partition looks like one that cannot pass a record.
-            if any(_count_owned(case, group, number) == 1 for number in members or ()):
-                yield contract.STUCK_RECORD, False
-        case Poison(then="crash"):
-            yield contract.STUCK_RECORD, False
-            yield contract.REBALANCES, False
-        case Poison():
-            yield contract.STUCK_RECORD, False
-        case Leave(_, None) | Kill(_, None) | Freeze(_, None):
-            yield contract.STOPPED, False
-        case Leave() | Kill() | Freeze():
-            yield contract.TOO_FEW_MEMBERS, False
-        case Flap():
-            yield contract.REBALANCES, False
-        case Reset() | Recreate():
-            yield contract.OFFSETS_RESET, True
-        case Retain():
-            yield contract.RETENTION_RACE, False
-            yield contract.SETTINGS_CHANGED, False
-        case Grow(seen=False) | Reassign():
-            yield contract.SETTINGS_CHANGED, False
-        case OpenTransaction():
-            yield contract.OPEN_TRANSACTION, False
-        case OutOfSync():
-            yield contract.UNAVAILABLE, False
-        case LoseLeaders():
-            yield contract.UNAVAILABLE, True
-        case StopBroker() if case.topics[group.topic].copies == 1:
-            yield contract.UNAVAILABLE, True
-        case SlowBroker() if group.slow_line:
-            yield contract.SLOW_BROKER, False
-            # One group alone is not enough to blame a broker.
-            if sum(each.slow_line for each in case.groups.values()) == 1:
-                yield contract.UNEXPLAINED, False
-        case _:
-            return
+        case on.Produce(_, tuple()) | on.Slow(partitions=tuple()):
+            return (contract.HOT_PARTITION,), False, BEHIND
+        case on.Produce():
+            return (contract.MORE_PRODUCED,), False, BEHIND
+        case on.Slow(members=(_,)):
+            return (contract.SLOW_MEMBER,), False, BEHIND
+        case on.Slow(members=tuple()):
+            return (contract.SLOW_MEMBERS,), False, BEHIND
+        case on.Slow() | on.Deploy(ms=float() | int()):
+            return (contract.CAPACITY_FELL,), False, BEHIND
+        case on.Hang(_, None):
+            return (contract.HUNG,), False, STALLED
+        # From outside, a member of one partition looks like one that cannot pass a record.
+        case on.Hang(_, members) if any(_count_owned(case, group, n) == 1 for n in members or ()):
+            return (contract.SLOW_MEMBER, contract.STUCK_RECORD), False, STALLED
+        case on.Hang():
+            return (contract.SLOW_MEMBER,), False, STALLED
+        case on.Poison(then="crash"):
+            return (contract.STUCK_RECORD, contract.REBALANCES), False, STALLED
+        case on.Poison():
+            return (contract.STUCK_RECORD,), False, STALLED
+        case on.Leave(_, None) | on.Kill(_, None) | on.Freeze(_, None):
+            return (contract.STOPPED,), False, STOPPED
+        case on.Leave() | on.Kill() | on.Freeze():
+            return (contract.TOO_FEW_MEMBERS,), False, None
+        case on.Flap():
+            return (contract.REBALANCES,), False, None
+        case on.Reset():
+            return (contract.OFFSETS_RESET,), True, REWOUND
+        case on.Recreate():
+            return (contract.OFFSETS_RESET,), True, None
+        case on.Retain():
+            return (contract.RETENTION_RACE, contract.SETTINGS_CHANGED), False, None
+        case on.Grow(seen=False) | on.Reassign():
+            return (contract.SETTINGS_CHANGED,), False, None
+        case on.OpenTransaction():
+            return (contract.OPEN_TRANSACTION,), False, None
+        case on.OutOfSync():
+            return (contract.UNAVAILABLE,), False, None
+        case on.LoseLeaders():
+            return (contract.UNAVAILABLE,), True, None
+        case on.StopBroker() if case.topics[group.topic].copies == 1:
+            return (contract.UNAVAILABLE,), True, None
+        # One group alone is not enough to blame a broker.
+        case on.SlowBroker() if group.slow_line:
+            alone = sum(each.slow_line for each in case.groups.values()) == 1
+            return (contract.SLOW_BROKER, *[contract.UNEXPLAINED] * alone), False, BEHIND
+        case on.Delete():
+            return (), False, GONE
+        case on.Unread(group=str()):
+            return (), False, UNKNOWN
+    return none
 
 
 def _count_owned(case: Case, group: Group, member: int) -> int:
-    partitions = len(case.topics[group.topic].rates)
-    return len(range(member, partitions, group.members))
+    return len(range(member, len(case.topics[group.topic].rates), group.members))

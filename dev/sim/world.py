@@ -13,51 +13,22 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import count
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 from zlib import crc32
 
 import numpy as np
 
-from dev.sim.events import (
-    MINUTE,
-    Case,
-    Create,
-    Delete,
-    Deploy,
-    Event,
-    Flap,
-    Freeze,
-    Group,
-    Grow,
-    Hang,
-    Hide,
-    Join,
-    Kill,
-    Leave,
-    LoseLeaders,
-    MissRuns,
-    MoveLeaders,
-    OpenTransaction,
-    OutOfSync,
-    Poison,
-    Produce,
-    Reassign,
-    Recreate,
-    Reset,
-    Retain,
-    Skip,
-    Slow,
-    SlowBroker,
-    StopBroker,
-    Topic,
-    Unread,
-)
+from dev.sim import events as on
+from dev.sim.events import MINUTE, Case, Event, Group, Topic
 from dev.sim.reading import Floats, Ints, Layout, Mask, Sight
 from kafka_lag import contract
 from kafka_lag.lag.columns import Column, Strings
 
 T = TypeVar("T", bound=Hashable)
 V = TypeVar("V")
+
+# Is called with the number of a minute; may return what is called before each of its steps.
+Change: TypeAlias = Callable[["World", int], Callable[[int], None] | None]
 
 STEP = 10
 BROKERS = 3
@@ -224,6 +195,9 @@ class World:
     unread_commits: dict[tuple[str, str], str] = field(default_factory=dict)
     hidden: dict[str, str] = field(default_factory=dict)
     gone: set[str] = field(default_factory=set)
+    # Is called as a minute begins; and minutes in which no run takes place.
+    change: Change | None = None
+    unseen: Sequence[int] = ()
     _step: int = 0
     _acts: list[tuple[float, int, Callable[[], object]]] = field(default_factory=list)
     _number: count[int] = field(default_factory=count)
@@ -237,8 +211,9 @@ class World:
         """Does something at a second of the world."""
         heapq.heappush(self._acts, (second, next(self._number), act))
 
-    def live_a_minute(self, each_step: Callable[[int], None] | None = None) -> None:
-        """Lets a minute pass; `each_step` is called with its number before each step."""
+    def live_a_minute(self) -> None:
+        """Lets a minute pass."""
+        each_step = self.change(self, round(self.now / MINUTE)) if self.change else None
         for number in range(round(MINUTE) // STEP):
             if each_step is not None:
                 each_step(number)
@@ -333,74 +308,78 @@ class World:
 
     def sight(self) -> Sight | None:
         """Returns what the brokers know now, or None while the collector does not run."""
-        if self.now <= self.missed_until:
+        if self.now <= self.missed_until or round(self.now / MINUTE) - 1 in self.unseen:
             return None
-        topics, groups = self.topics, self.groups
-        led = np.concatenate([topic.has_leader for topic in topics])
-        leaders = np.concatenate([topic.leaders for topic in topics])
-        end = np.concatenate([topic.end for topic in topics]).astype(np.int64)
-        stable = np.concatenate([np.minimum(topic.end, topic.stable) for topic in topics])
-        in_sync = np.concatenate([topic.in_sync for topic in topics])
-        copies = np.concatenate([np.full(topic.partitions, topic.copies) for topic in topics])
-        moved = np.concatenate([np.full(topic.partitions, topic.moved) for topic in topics])
-        # Followers that moved are on brokers that lead nothing.
-        replicas = [
-            tuple(
-                (leader + n - 1) % BROKERS + 1 + BROKERS * (away and n > 0) for n in range(number)
-            )
-            for leader, number, away in zip(
-                leaders.tolist(), copies.tolist(), moved.tolist(), strict=True
-            )
-        ]
-        first = np.cumsum([0, *(len(group.speed) for group in groups)])[:-1]
-        owners = []
-        for group, begin in zip(groups, first.tolist(), strict=True):
-            owner, waits = group.owners(), group.state in contract.REBALANCING_STATES
-            owners.append(np.where((owner < 0) | waits, -1, owner + begin))
-        epochs = [group.epoch for group in groups]
-        hashes = [
-            crc32(f"{group.generation} {sorted(group.speed)}".encode())
-            if group.epoch is None
-            else None
-            for group in groups
-        ]
-        commit_epochs = [each.commit_epoch for each in groups for _ in each.position]
+        groups, every = self.groups, self._gather
+        members = [sorted(group.speed) for group in groups]
+        replicas = self._find_replicas()
+        counts = every("in_sync").tolist()
+        rows = [(group, topic) for group in groups for topic in group.topics]
         return Sight(
-            end=end,
+            end=every("end").astype(np.int64),
             committed=np.concatenate([each.committed for each in groups]).astype(np.int64),
-            owner=np.concatenate(owners),
-            members=tuple(name for group in groups for name in sorted(group.speed)),
-            counts=np.array([len(group.speed) for group in groups]),
+            owner=self._find_owners(),
+            members=tuple(name for names in members for name in names),
+            counts=np.array([len(names) for names in members]),
             states=Strings.of(group.state if group.speed else "Empty" for group in groups),
-            start=np.concatenate([topic.start for topic in topics]).astype(np.int64),
-            stable=Column.of(stable.astype(np.int64)),
-            leader=np.where(led, leaders, -1),
+            start=every("start").astype(np.int64),
+            stable=Column.of(np.minimum(every("end"), every("stable")).astype(np.int64)),
+            leader=np.where(every("has_leader"), every("leaders"), -1),
             replicas=replicas,
-            in_sync=[
-                each[:number] for each, number in zip(replicas, in_sync.tolist(), strict=True)
-            ],
-            ids=tuple(f"{topic.name}-{topic.generation}" for topic in topics),
-            retention_ms=np.array([topic.retention_ms for topic in topics]),
-            commit_epoch=Column.optional(commit_epochs, np.int32),
-            epochs=Column.optional(epochs, np.int32),
-            hashes=Column.optional(hashes),
+            in_sync=[each[:number] for each, number in zip(replicas, counts, strict=True)],
+            ids=tuple(f"{topic.name}-{topic.generation}" for topic in self.topics),
+            retention_ms=np.array([topic.retention_ms for topic in self.topics]),
+            commit_epoch=Column.optional(
+                [each.commit_epoch for each in groups for _ in each.position], np.int32
+            ),
+            epochs=Column.optional([group.epoch for group in groups], np.int32),
+            hashes=Column.optional([_hash_members(group) for group in groups]),
             unread=Strings.of(
                 self.unread_partitions.get((topic.name, number))
-                for topic in topics
+                for topic in self.topics
                 for number in range(topic.partitions)
             ),
             commits_unread=Strings.of(
                 self.unread_commits.get((group.name, topic.name))
-                for group in groups
-                for topic in group.topics
+                for group, topic in rows
                 for _ in range(topic.partitions)
             ),
             groups_unread=Strings.of(self.unread_groups.get(group.name) for group in groups),
-            there=np.concatenate([topic.there for topic in topics]),
+            there=every("there"),
             alive=np.array([group.exists for group in groups]),
             hidden=dict(self.hidden),
             gone=frozenset(self.gone),
         )
+
+    def _gather(self, name: str) -> Any:
+        """Returns an array of all topics: a value for each partition."""
+        return np.concatenate([getattr(topic, name) for topic in self.topics])
+
+    def _find_replicas(self) -> list[tuple[int, ...]]:
+        """Returns the replicas of each partition; followers that moved lead nothing."""
+        return [
+            tuple(
+                (leader + n - 1) % BROKERS + 1 + BROKERS * (topic.moved and n > 0)
+                for n in range(topic.copies)
+            )
+            for topic in self.topics
+            for leader in topic.leaders.tolist()
+        ]
+
+    def _find_owners(self) -> Ints:
+        """Returns the place of each owner among the members of all groups."""
+        first, found = 0, []
+        for group in self.groups:
+            owner, waits = group.owners(), group.state in contract.REBALANCING_STATES
+            found.append(np.where((owner < 0) | waits, -1, owner + first))
+            first += len(group.speed)
+        return np.concatenate(found)
+
+
+def _hash_members(group: GroupState) -> int | None:
+    """Returns what tells memberships apart, where no epoch does."""
+    words = f"{group.generation} {sorted(group.speed)}"
+    return crc32(words.encode()) if group.epoch is None else None
 
 
 def _share_out(wanted: Floats, budget: float) -> Floats:
@@ -434,9 +413,9 @@ class Staged:
         self._speed = {name: 1_000.0 / each.ms for name, each in case.groups.items()}
         for second, event in case.happens:
             self.world.at(case.warm_up + second, partial(self._do, event))
-            if isinstance(event, Create):
+            if isinstance(event, on.Create):
                 self._groups[event.group].exists = False
-            elif isinstance(event, Grow):
+            elif isinstance(event, on.Grow):
                 topic, added = self._topics[event.topic], list(event.partitions)
                 topic.there[added], topic.end[added] = False, 0.0
                 for state in self.world.groups:
@@ -455,99 +434,99 @@ class Staged:
         """Changes what the event changes; returns what undoes it, or None for what cannot end."""
         world, topics, groups = self.world, self._topics, self._groups
         match event:
-            case Produce(topic, times, ramp):
+            case on.Produce(topic, times, ramp):
                 self._change_rates(topic, times, ramp)
                 return partial(self._change_rates, topic, 1.0, ramp)
-            case Slow(group):
+            case on.Slow(group):
                 self._slow_down(event)
                 return partial(self._slow_down, replace(event, ms=self.case.groups[group].ms))
-            case Hang(group, members):
+            case on.Hang(group, members):
                 return self._halt(group, self._names(group, members))
-            case Freeze(group, members):
+            case on.Freeze(group, members):
                 names = self._names(group, members)
                 self._vanish(group, names)
                 return partial(self._add, group, names)
-            case Kill(group, members):
+            case on.Kill(group, members):
                 self._vanish(group, self._names(group, members))
-            case Leave(group, members):
+            case on.Leave(group, members):
                 names = self._names(group, members)
                 self._remove(group, names)
                 return partial(self._add, group, names)
-            case Join(group, number):
+            case on.Join(group, number):
                 present = groups[group].speed
                 free = (f"{group}-{each:02}" for each in count())
                 names = [name for name in (next(free) for _ in range(99)) if name not in present]
                 self._add(group, names[:number])
-            case Deploy():
+            case on.Deploy():
                 self._deploy(event)
-            case Flap(group, lasts=lasts):
+            case on.Flap(group, lasts=lasts):
                 until = math.inf if lasts is None else world.now + lasts
                 self._flap(event, self._names(group, None)[-event.members :], until)
-            case Poison(group, partition, then):
+            case on.Poison(group, partition, then):
                 self._poison(group, partition, then)
                 return partial(groups[group].stuck.pop, partition, None)
-            case Reset(group, seconds, partitions):
+            case on.Reset(group, seconds, partitions):
                 self._reset(groups[group], seconds, partitions)
-            case Skip(group):
+            case on.Skip(group):
                 self._skip(groups[group])
-            case Create(group):
+            case on.Create(group):
                 groups[group].exists = True
                 self._skip(groups[group])
-            case Delete(group):
+            case on.Delete(group):
                 groups[group].exists = False
                 world.gone.add(group)
-            case Grow(topic, partitions, seen):
+            case on.Grow(topic, partitions, seen):
                 topics[topic].there[list(partitions)] = True
                 for state in groups.values():
                     if state.topic is topics[topic] and not seen:
                         state.blind |= set(partitions)
-            case Reassign(topic, rate):
+            case on.Reassign(topic, rate):
                 topics[topic].moved, topics[topic].limit = True, rate
-            case Recreate(topic):
+            case on.Recreate(topic):
                 topics[topic].recreate()
-            case Retain(topic, seconds):
+            case on.Retain(topic, seconds):
                 before = topics[topic].kept_seconds, topics[topic].retention_ms
                 is_limited = math.isfinite(seconds)
                 ms = round(seconds * 1_000) if is_limited else -1
                 topics[topic].retain(seconds if is_limited else None, ms)
                 return partial(topics[topic].retain, *before)
-            case OpenTransaction(topic, partition):
+            case on.OpenTransaction(topic, partition):
                 stable = topics[topic].stable
                 stable[partition] = topics[topic].end[partition]
                 return partial(stable.__setitem__, partition, np.inf)
-            case MoveLeaders(topic, None):
+            case on.MoveLeaders(topic, None):
                 topics[topic].move_leaders()
-            case MoveLeaders(topic, int() as broker):
+            case on.MoveLeaders(topic, int() as broker):
                 leaders = topics[topic].leaders
                 led = leaders == broker
                 leaders[led] = broker % BROKERS + 1
                 return partial(leaders.__setitem__, led, broker)
-            case LoseLeaders(topic, partitions):
+            case on.LoseLeaders(topic, partitions):
                 has_leader = topics[topic].has_leader
                 has_leader[list(partitions)] = False
                 return partial(has_leader.__setitem__, list(partitions), True)
-            case OutOfSync(topic, in_sync, partitions):
+            case on.OutOfSync(topic, in_sync, partitions):
                 copied = topics[topic]
                 chosen = list(range(copied.partitions) if partitions is None else partitions)
                 copied.in_sync[chosen] = in_sync
                 return partial(copied.in_sync.__setitem__, chosen, copied.copies)
-            case StopBroker(broker):
+            case on.StopBroker(broker):
                 self._stop_broker(broker)
                 return partial(self._start_broker, broker)
-            case SlowBroker(broker, rate):
+            case on.SlowBroker(broker, rate):
                 return _put({broker: rate}, world.broker_limit)
-            case Unread(reason, str() as group, None):
+            case on.Unread(reason, str() as group, None):
                 return _put({group: reason}, world.unread_groups)
-            case Unread(reason, str() as group, str() as topic):
+            case on.Unread(reason, str() as group, str() as topic):
                 return _put({(group, topic): reason}, world.unread_commits)
-            case Unread(reason, None, str() as topic, partitions):
+            case on.Unread(reason, None, str() as topic, partitions):
                 every = range(topics[topic].partitions)
                 chosen = list(every if partitions is None else partitions)
                 reasons = {(topic, number): reason for number in chosen}
                 return _put(reasons, world.unread_partitions)
-            case Hide(topic):
+            case on.Hide(topic):
                 return _put({topic: contract.DENIED}, world.hidden)
-            case MissRuns(seconds):
+            case on.MissRuns(seconds):
                 world.missed_until = world.now + seconds
         return None
 
@@ -575,7 +554,7 @@ class Staged:
         state.position = state.gather("end").copy()
         state.committed = np.floor(state.position)
 
-    def _slow_down(self, event: Slow) -> None:
+    def _slow_down(self, event: on.Slow) -> None:
         state, names = self._groups[event.group], self._names(event.group, event.members)
         ms = event.ms if isinstance(event.ms, tuple) else (event.ms,) * len(names)
         speeds = [1_000.0 / each for each in ms]
@@ -640,14 +619,14 @@ class Staged:
 
         self._later(seconds, settle)
 
-    def _deploy(self, event: Deploy) -> None:
+    def _deploy(self, event: on.Deploy) -> None:
         self._speed[event.group] = 1_000.0 / (event.ms or self.case.groups[event.group].ms)
         for place, name in enumerate(self._names(event.group, None)):
             self._later(place * event.every, partial(self._remove, event.group, [name]))
             new = f"{name.partition('.')[0]}.{next(self._restarts)}"
             self._later(place * event.every + event.pause, partial(self._add, event.group, [new]))
 
-    def _flap(self, event: Flap, names: list[str], until: float) -> None:
+    def _flap(self, event: on.Flap, names: list[str], until: float) -> None:
         if self.world.now >= until:
             return
         if event.kill:
@@ -716,7 +695,7 @@ def _put(values: Mapping[T, V], among: dict[T, V]) -> Callable[[], None]:
 def _make_topic(name: str, topic: Topic) -> TopicState:
     state = TopicState(
         name,
-        np.array(topic.rates),
+        np.array(topic.rates, float),
         topic.noise,
         first_leader=topic.brokers[0] - 1,
         copies=topic.copies,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Written cases and days with sizes and times that a seed draws, so that nobody has chosen them.
+"""Sets of cases by name: as they are written down, or with sizes and times that a seed draws.
 
 What an event does to a group stays alike, because all rates and speeds of a case are multiplied by
 one number. What is then true follows from the logs, as of every case.
@@ -8,18 +8,21 @@ one number. What is then true follows from the logs, as of every case.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from zlib import crc32
 
 import numpy as np
 
 from dev.sim.cases import days
-from dev.sim.cases.mixed import ASIDE, TRIED
-from dev.sim.cases.staged import HEALTHY, TROUBLES
+from dev.sim.cases.text import read_cases
 from dev.sim.events import Case, Deploy, Event, Group, Reassign, Slow, SlowBroker, Topic
 
 SEED = 1
+# Cases that run on brokers as well.
+TROUBLES, HEALTHY = read_cases("staged.txt").values()
+# Two troubles at once, a part of a group, or troubles that end before the case; in memory.
+TRIED, ASIDE = read_cases("mixed.txt").values()
 # The factors of rates, at least and at most.
 _LEAST, _MOST = 0.2, 30.0
 _SHIFT = days.HOUR / 2
@@ -39,8 +42,7 @@ def draw_days(seed: int, written: Iterable[Case]) -> list[Case]:
 
 def plan_days(seed: int, only: Callable[[str], bool] = bool) -> list[Case]:
     """Returns clusters of the written days; with a seed as it draws them."""
-    sets = (days.FIRST, days.SECOND, days.GAPS, days.SLOW_BROKER)
-    chosen = [[each for each in one if only(each.name)] for one in sets]
+    chosen = [[each for each in one if only(each.name)] for one in days.CLUSTERS]
     if seed:
         chosen = [draw_days(seed, each) for each in chosen]
     return [days.merge(f"days-{place}", each) for place, each in enumerate(chosen) if each]
@@ -63,12 +65,9 @@ def vary(case: Case, seed: int) -> Case:
 def _vary_topic(topic: Topic, times: float, rng: np.random.Generator) -> Topic:
     rates = np.array(topic.rates) * times * (1.0 + rng.uniform(-0.05, 0.05, len(topic.rates)))
     first = int(rng.integers(len(topic.brokers)))
-    return replace(
-        topic,
-        rates=tuple(rates.tolist()),
-        noise=max(topic.noise, float(rng.uniform(0.0, 0.15))),
-        brokers=(*topic.brokers[first:], *topic.brokers[:first]),
-    )
+    noise = max(topic.noise, float(rng.uniform(0.0, 0.15)))
+    brokers = (*topic.brokers[first:], *topic.brokers[:first])
+    return replace(topic, rates=tuple(rates.tolist()), noise=noise, brokers=brokers)
 
 
 def _vary_group(group: Group, times: float, rng: np.random.Generator) -> Group:
@@ -98,3 +97,12 @@ def _shift(case: Case, seconds: float) -> Case:
     """Returns the case with what happens on the day itself so many seconds later."""
     later = tuple((at + seconds * (at >= 0), event) for at, event in case.happens)
     return replace(case, happens=later)
+
+
+# Returns the cases of a set for a seed; cases that are written down are the same for each.
+SETS: Mapping[str, Callable[[int], Sequence[Case]]] = {
+    "drawn": draw_cases,
+    "staged": lambda _: (*TROUBLES, *HEALTHY),
+    "mixed": lambda _: TRIED,
+    "mixed-aside": lambda _: ASIDE,
+}

@@ -1,23 +1,52 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Loads of services that are scaled, minute by minute, in tasks' worth of records."""
+"""Services that are scaled: what is written to them minute by minute, in tasks' worth of records.
+
+`services.txt` has days in a closed loop. `tasks.txt` has services that say how many tasks they
+need, or that more tasks would not help; what is true of them `scorers.tasks` finds by trying other
+numbers of tasks.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
 
 import numpy as np
 
+from dev.sim.cases.text import read_options, read_sections, value_of
 from dev.sim.reading import Floats
 
 HOUR, DAY = 60, 1_440
 # Records/s that one task reads: 1,200, 12,000 and 60,000 a minute.
 SPEEDS = (20.0, 200.0, 1_000.0)
-PROMISE = 300.0
 # The minute from which some stores give less.
 SLOWER_FROM = 120
-_HALF_DAY = 720
+# Of `tasks.txt`: minutes of a trial, minutes in which the collector sees a service, and the most
+# tasks of it.
+MINUTES, SEEN, MOST = 100, 72, 12
+
+
+def even(partitions: int) -> Floats:
+    """Returns equal shares."""
+    return np.full(partitions, 1.0 / partitions)
+
+
+def hot(partitions: int, share: float) -> Floats:
+    """Returns this share of one partition, and equal shares of the rest."""
+    shares = np.full(partitions, (1.0 - share) / (partitions - 1))
+    shares[3] = share
+    return shares
+
+
+def _skewed(partitions: int) -> Floats:
+    """Returns shares that fall with the root of the rank, in an order that is not that of ranks."""
+    ranks = np.arange(1, partitions + 1) ** -0.5
+    order = np.random.default_rng(partitions).permutation(partitions)
+    shares: Floats = (ranks / ranks.sum())[order]
+    return shares
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +68,7 @@ class Case:
     shares: Floats = field(default_factory=lambda: even(24))
     stuck: tuple[int, range] | None = None
     poll_seconds: int = 10
-    promise: float = PROMISE
+    promise: float = 300.0
     least: int = 1
     most: int = 24
     store: Floats | None = None
@@ -82,115 +111,73 @@ class Case:
         return min(own, gives / tasks)
 
 
-def constant_cases(noise: float = 0.0) -> Iterator[Case]:
-    """Yields days of 0.5 to 11.5 tasks in halves at each speed; `noise` is that of each minute."""
-    for speed in SPEEDS:
-        for halves in range(1, 24):
-            name = f"{halves / 2:g} tasks at {speed:g}/s" + (
-                f", noise {noise:.0%}" if noise else ""
-            )
-            yield Case(name, noisy(np.full(DAY, halves / 2), noise, name), speed)
+@dataclass(frozen=True, slots=True)
+class Service:
+    """A service that runs `start` tasks, and in the second half of its time `grows_to` tasks.
+
+    What is written in so many minutes is there when it begins to read, `behind` them.
+    """
+
+    case: Case
+    start: int
+    behind: int = 0
+    grows_to: int | None = None
+
+    @property
+    def behind_case(self) -> Case:
+        """Its load with the backlog, which comes in the first minute."""
+        load = self.case.load.copy()
+        load[0] *= 1 + self.behind
+        return replace(self.case, load=load)
 
 
-def changing_cases() -> Iterator[Case]:
-    """Yields curves of days, floods, leaks, deploys, hot and stuck partitions, slow polls."""
-    slow, usual, fast = SPEEDS
-    wide = even(60)
-    for speed in SPEEDS:
-        yield Case(f"day of 2 to 9 at {speed:g}/s", curve(2, 9), speed, shares=wide)
-    yield Case("day of 2 to 9 on 24 partitions", curve(2, 9))
-    for speed in (usual, fast):
-        yield Case(f"day of 3 to 20 at {speed:g}/s", curve(3, 20), speed, shares=wide)
-    for low, high in ((2, 9), (3, 20)):
-        name = f"noisy day of {low} to {high}"
-        yield Case(name, noisy(curve(low, high), 0.1, name), shares=wide)
-    weekend = np.concatenate([curve(2, 9), np.full(DAY, 1.3)])
-    yield Case("Friday and Saturday", weekend, capacity=np.ones(2 * DAY), shares=wide)
-    office = np.where((np.arange(DAY) >= 8 * HOUR) & (np.arange(DAY) < 18 * HOUR), 6.4, 1.2)
-    yield Case("office hours", office, fast)
-    for base, speed in ((1.0, usual), (0.6, fast)):
-        yield Case(f"flood of ten times {base:g}", flood(base), speed)
-    yield Case("load that grows", np.linspace(1.5, 8.5, DAY), fast, shares=wide)
-    yield Case("capacity that leaks", np.full(DAY, 3.3), capacity=np.linspace(1.0, 0.4, DAY))
-    halved = np.where(np.arange(DAY) < 12 * HOUR, 1.0, 0.5)
-    for load, speed in ((2.6, slow), (4.3, usual)):
-        name = f"deploy that halves the capacity, {load:g}"
-        yield Case(name, np.full(DAY, load), speed, halved, shares=wide)
-    for load, share in ((1.5, 0.6), (3.0, 0.3)):
-        shares = hot(24, share)
-        yield Case(f"hot partition, {share:.0%} of {load:g}", np.full(DAY, load), shares=shares)
-    for load, speed in ((3.4, usual), (5.2, slow)):
-        stuck = (3, range(6 * HOUR, 18 * HOUR))
-        yield Case(f"stuck partition of {load:g}", np.full(DAY, load), speed, stuck=stuck)
-    yield Case("polls every 5 minutes, 3.5", np.full(DAY, 3.5), poll_seconds=300, promise=900.0)
-    yield Case("polls every 5 minutes, a day", curve(1, 6), poll_seconds=300, promise=900.0)
+def _curve(now: Floats, low: float, high: float) -> Floats:
+    """Returns days with the least at 3 in the morning and the most at 15."""
+    return low + (high - low) * (1.0 - np.cos(2 * np.pi * (now / HOUR - 3) / 24)) / 2
 
 
-def store_cases() -> Iterator[tuple[Case, bool]]:
-    """Yields half days of services that fall behind, and whether what all tasks share is full."""
-    flat = np.ones(_HALF_DAY)
-    for store, load, contention, speed in (
-        (2.4, 6.0, 0.0, 200.0),
-        (1.6, 4.0, 0.0, 20.0),
-        (1.0, 2.5, 0.0, 200.0),
-        (3.2, 8.0, 0.02, 1_000.0),
-        (4.5, 9.0, 0.03, 200.0),
-    ):
-        name = f"store of {store:g}, {contention:.0%} a task, for {load:g}"
-        full = Case(name, load * flat, speed, flat, store=store * flat, contention=contention)
-        yield full, True
-    for store, load in ((2.4, 5.0), (3.7, 6.5)):
-        name = f"store of {store:g} for a noisy {load:g}"
-        yield Case(name, noisy(load * flat, 0.1, name), capacity=flat, store=store * flat), True
-    slower = np.where(np.arange(_HALF_DAY) < SLOWER_FROM, 9.0, 2.5)
-    yield Case("store that gets slower, 4.3", 4.3 * flat, capacity=flat, store=slower), True
-    grows = np.concatenate([np.linspace(0.8, 7.0, 6 * HOUR), np.full(6 * HOUR, 7.0)])
-    yield Case("store of 3.4, load that grows", grows, capacity=flat, store=3.4 * flat), True
-    full = Case("store of 2.8, 10% hot", 6 * flat, 200.0, flat, hot(24, 0.1), store=2.8 * flat)
-    yield full, True
-    for load, speed in ((3.4, 20.0), (6.6, 200.0), (11.2, 1_000.0), (17.0, 200.0)):
-        yield Case(f"too few for {load:g}", load * flat, speed, flat), False
-    yield Case("too few for a noisy 6", noisy(6 * flat, 0.3, "too few"), capacity=flat), False
-    yield Case("too few, hot 30%", 2.6 * flat, 200.0, flat, hot(24, 0.3)), False
-    yield Case("one hot partition is too much", 2.4 * flat, 200.0, flat, hot(24, 0.7)), False
-    for load, left in ((3.4, 0.5), (1.6, 0.2)):
-        capacity = np.where(np.arange(_HALF_DAY) < 3 * HOUR, 1.0, left)
-        yield (
-            Case(f"too few, capacity {left:g} from hour 3 on", load * flat, 200.0, capacity),
-            False,
-        )
-    leaks = np.linspace(1.0, 0.3, _HALF_DAY)
-    yield Case("too few, capacity that leaks", 3.3 * flat, 200.0, leaks), False
-    floods = np.tile(flood(1.0)[6 * HOUR : 12 * HOUR], 2)
-    yield Case("too few in a flood", floods, capacity=flat), False
-    yield Case("too few, polls every 5 minutes", 3.5 * flat, capacity=flat, poll_seconds=300), False
-    yield Case("a store with room, 5.5", 5.5 * flat, 200.0, flat, store=9.0 * flat), False
+def _flood(now: Floats, base: float, *hours: int) -> Floats:
+    """Returns ten times as much for twenty minutes from each of the hours on."""
+    is_flood = np.any([(now >= hour * HOUR) & (now < hour * HOUR + 20) for hour in hours], axis=0)
+    return np.where(is_flood, 10 * base, base)
 
 
-def even(partitions: int) -> Floats:
-    """Returns equal shares."""
-    return np.full(partitions, 1.0 / partitions)
+def _between(now: Floats, since: int, until: int, within: float, rest: float) -> Floats:
+    found: Floats = np.where((now >= since) & (now < until), within, rest)
+    return found
 
 
-def hot(partitions: int, share: float) -> Floats:
-    """Returns this share of one partition, and equal shares of the rest."""
-    shares = np.full(partitions, (1.0 - share) / (partitions - 1))
-    shares[3] = share
-    return shares
+# Curves by name, which get the minutes; `a:1:2+b:3` is one curve and then another.
+_CURVES: Mapping[str, Callable[..., Floats]] = {
+    "flat": lambda now, value: np.full(len(now), value),
+    "line": lambda now, first, last: np.linspace(first, last, len(now)),
+    "fall": lambda now, at, first, last: _between(now, 0, at, first, last),
+    "between": _between,
+    "curve": _curve,
+    "flood": _flood,
+}
+_SHARES: Mapping[str, Callable[..., Floats]] = {"even": even, "hot": hot, "skewed": _skewed}
 
 
-def curve(low: float, high: float) -> Floats:
-    """Returns a day with the least at 3 in the morning and the most at 15."""
-    hours = np.arange(DAY) / HOUR
-    return low + (high - low) * (1.0 - np.cos(2 * np.pi * (hours - 3) / 24)) / 2
+def _draw(words: str, minutes: int) -> Floats:
+    parts = [each.split(":") for each in words.split("+")]
+    now = np.arange(minutes // len(parts))
+    return np.concatenate([_CURVES[name](now, *map(value_of, rest)) for name, *rest in parts]) * 1.0
 
 
-def flood(base: float) -> Floats:
-    """Returns a day with ten times as much for twenty minutes, twice."""
-    load = np.full(DAY, base)
-    for hour in (7, 16):
-        load[hour * HOUR : hour * HOUR + 20] = 10 * base
-    return load
+def _read(name: str, text: str, minutes: int, **more: Any) -> Case:
+    options: dict[str, Any] = {"capacity": "flat:1", **read_options(text), **more}
+    noise, minutes = options.pop("noise", 0.0), options.pop("hours", 0) * HOUR or minutes
+    for each in {"load", "capacity", "store"} & set(options):
+        options[each] = _draw(options[each], minutes)
+    if "shares" in options:
+        kind, *rest = options["shares"].split(":")
+        options["shares"] = _SHARES[kind](*map(value_of, rest))
+    if "stuck" in options:
+        partition, since, until = options["stuck"]
+        options["stuck"] = partition, range(since, until)
+    case = Case(name, **options)
+    return replace(case, load=noisy(case.load, noise, name)) if noise else case
 
 
 def noisy(load: Floats, noise: float, name: str) -> Floats:
@@ -198,3 +185,48 @@ def noisy(load: Floats, noise: float, name: str) -> Floats:
     seed = int.from_bytes(hashlib.sha256(name.encode()).digest()[:4], "big")
     rng = np.random.default_rng(seed)
     return np.maximum(load * (1.0 + noise * rng.standard_normal(len(load))), 0.0)
+
+
+def constant_cases(noise: float = 0.0) -> Iterator[Case]:
+    """Yields days of 0.5 to 11.5 tasks in halves at each speed; `noise` is that of each minute."""
+    for speed in SPEEDS:
+        for halves in range(1, 24):
+            more = f", noise {noise:.0%}" if noise else ""
+            name = f"{halves / 2:g} tasks at {speed:g}/s{more}"
+            yield Case(name, noisy(np.full(DAY, halves / 2), noise, name), speed)
+
+
+def changing_cases() -> Iterator[Case]:
+    """Yields curves of days, floods, leaks, deploys, hot and stuck partitions, slow polls."""
+    for name, (text,) in read_sections("services.txt")["changing"]:
+        yield _read(name, text, DAY)
+
+
+def store_cases() -> Iterator[tuple[Case, bool]]:
+    """Yields half days of services that fall behind, and whether what all tasks share is full."""
+    for section in ("full", "few"):
+        for name, (text,) in read_sections("services.txt")[section]:
+            yield _read(name, text, DAY // 2), section == "full"
+
+
+def _read_service(name: str, text: str) -> Service:
+    """Reads a service; `wave=8,4,1.5`: in the first 4 of each 8 minutes 1.5 times the mean."""
+    options = read_options(text)
+    own = {each: options.pop(each) for each in ("start", "behind", "grows_to") if each in options}
+    loads = np.full(MINUTES, float(options.pop("load")))
+    if "wave" in options:
+        every, high, times = options.pop("wave")
+        rest = (every - high * times) / (every - high)
+        loads *= np.where(np.arange(MINUTES) % every < high, times, rest)
+    case = _read(name, "load=flat:1", MINUTES, most=MOST, **options)
+    return Service(replace(case, load=loads), **own)
+
+
+def _read_kind(section: str) -> list[Service]:
+    return [_read_service(name, text) for name, (text,) in read_sections("tasks.txt")[section]]
+
+
+# What services of each kind are said to need, or not.
+KINDS: Mapping[str, Callable[[], list[Service]]] = {
+    kind: partial(_read_kind, kind) for kind in ("advised", "enough", "limited", "shared")
+}

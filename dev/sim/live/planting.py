@@ -15,35 +15,27 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from confluent_kafka import (
-    Producer,
-)
+from confluent_kafka import Producer
 from confluent_kafka.admin import NewPartitions
 
 from dev.kafka.access import wait_for
 from dev.kafka.readiness import NEVER_TIMES_OUT, wait_until
-from dev.kafka.records import (
-    commit_offsets,
-    delete_records,
-    listed,
-    read_back,
-    read_commits,
-)
-from dev.sim.events import Case, Event, Flap, Group, Hang, Leave, Poison, Recreate, Topic
+from dev.kafka.records import commit_offsets, delete_records, listed, read_back, read_commits
+from dev.sim import events
+from dev.sim.cases.text import Step, read_step
+from dev.sim.events import Case, Event, Group, Topic
 from dev.sim.live.logs import GroupPartition, History, Log
 from dev.sim.live.stage import Scene, Stage
 
 TOPIC, GROUP = "orders", "billing"
-_HOUR, _ANSWERS_WITHIN = 3600.0, 60.0
+_ANSWERS_WITHIN = 60.0
 # When the looks that count are taken: the first answer that has a group, after the programs have
 # run for a while, after a change, and while a broker hangs.
 FIRST, SETTLED, CHANGED, HUNG = "first", "settled", "changed", "hung"
 _ODD = 'orders: für \\ "x" {y}=1, z'
-_HOURS = {"h": 1.0, "m": 1 / 60, "s": 1 / 3600}
-_Step: TypeAlias = tuple[str, list[Any], dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +45,8 @@ class Scenario:
     title: str
     planted: str
     case: Case
-    before: Sequence[_Step]
-    change: Sequence[_Step]
+    before: Sequence[Step]
+    change: Sequence[Step]
     phase: str
 
     def set_up(self, on: Planting) -> None:
@@ -74,7 +66,7 @@ def plant(planted: Sequence[tuple[Scenario, Planting]]) -> None:
         on.begin()
 
 
-def take_steps(steps: Sequence[_Step], on: Planting) -> None:
+def take_steps(steps: Sequence[Step], on: Planting) -> None:
     """Takes steps one after the other."""
     for verb, arguments, options in steps:
         getattr(on, verb)(*arguments, **options)
@@ -89,9 +81,9 @@ def read_scenarios(text: str) -> list[Scenario]:
 def _read(head: str, text: str) -> Scenario:
     title, planted = head.replace("ODD", _ODD).split(" | ")
     topics, groups = {TOPIC: Topic((0,))}, dict[str, Group]()
-    happens, before, change = list[tuple[float, Event]](), list[_Step](), list[_Step]()
+    happens, before, change = list[tuple[float, Event]](), list[Step](), list[Step]()
     phase, steps = SETTLED, before
-    for verb, arguments, options in map(_read_step, text.split(";")):
+    for verb, arguments, options in map(read_step, text.split(";")):
         match verb:
             case "topic":
                 name = options.pop("name", TOPIC)
@@ -99,7 +91,7 @@ def _read(head: str, text: str) -> Scenario:
             case "group":
                 groups[GROUP] = Group(TOPIC, **options)
             case "flap":
-                happens.append((0.0, Flap(GROUP, **options)))
+                happens.append((0.0, events.Flap(GROUP, **options)))
             case "judged":
                 phase = arguments[0]
             case "then":
@@ -114,26 +106,6 @@ def _make_topic(options: dict[str, Any]) -> Topic:
     settings = {name: str(value) for name, value in options.items() if "." in name}
     own = {name: value for name, value in options.items() if name not in settings}
     return Topic(**{"rates": (0,), **own}, settings=settings)
-
-
-def _read_step(step: str) -> _Step:
-    verb, *words = step.split()
-    options = dict(word.split("=") for word in words if "=" in word)
-    return (
-        verb,
-        [_value_of(word) for word in words if "=" not in word],
-        {name: _value_of(word) for name, word in options.items()},
-    )
-
-
-def _value_of(word: str) -> Any:
-    if word in ("ODD", "-"):
-        return _ODD if word == "ODD" else None
-    if "," in word:
-        return tuple(int(each) for each in word.split(",") if each)
-    if word[:-1].isdecimal() and word[-1] in _HOURS:
-        return int(word[:-1]) * _HOURS[word[-1]]
-    return int(word) if word.isdecimal() else word
 
 
 class Planting(Stage):
@@ -154,19 +126,19 @@ class Planting(Stage):
     def write(
         self, records: int, since: float, until: float, topic: str = TOPIC, by: Any = None
     ) -> None:
-        """Writes so many records to each partition, from `since` to `until` hours old."""
+        """Writes so many records to each partition, from `since` to `until` seconds old."""
         producer: Producer = by or self._producer
         name, now = self._topics[topic], time.time()
         logs = {at[1]: each[-1] for at, each in list(self._history.logs.items()) if at[0] == name}
         wanted = {number: len(log.offsets) + records for number, log in logs.items()}
         for number in logs:
-            for place, hours in enumerate(np.linspace(since, until, records)):
+            for place, age in enumerate(np.linspace(since, until, records)):
                 producer.produce(
                     name,
                     b"planted",
                     f"{place} of {records}",
                     number,
-                    timestamp=round((now - hours * _HOUR) * 1_000),
+                    timestamp=round((now - age) * 1_000),
                     on_delivery=self._history.take,
                 )
 
@@ -202,7 +174,7 @@ class Planting(Stage):
         """Commits offsets of partitions 0, 1, ..., for a group that has no members."""
         each = {(self._topics[topic], number): offset for number, offset in enumerate(offsets)}
         known = {at: offset for at, offset in each.items() if offset is not None}
-        commit_offsets(self._admin, {self.name_of(group): known})
+        commit_offsets(self._admin, {self.name_of(group.replace("ODD", _ODD)): known})
 
     def commit_many(self, groups: int, step: int) -> None:
         """Commits for many groups, each so many records further on than the one before."""
@@ -223,15 +195,15 @@ class Planting(Stage):
 
     def hang(self) -> None:
         """Lets the members that join later read nothing."""
-        self._do(Hang(GROUP))
+        self._do(events.Hang(GROUP))
 
     def leave(self) -> None:
         """Lets the members leave."""
-        self._do(Leave(GROUP))
+        self._do(events.Leave(GROUP))
 
     def poison(self, partition: int) -> None:
         """Lets no member get past the next record of the partition."""
-        self._do(Poison(GROUP, partition))
+        self._do(events.Poison(GROUP, partition))
 
     def read_commits(self) -> dict[tuple[str, int], int | None]:
         """Returns the commit of each partition; null for none."""
@@ -270,7 +242,7 @@ class Planting(Stage):
     def recreate(self) -> None:
         """Deletes the topic, and creates it again."""
         self._log.over = time.time()
-        self._do(Recreate(TOPIC))
+        self._do(events.Recreate(TOPIC))
         self._begin_logs(self._topic, [0])
 
     def delete_group(self) -> None:

@@ -30,29 +30,8 @@ from dev.kafka import KafkaCluster
 from dev.kafka.access import wait_for
 from dev.kafka.readiness import NEVER_TIMES_OUT, wait_for_topics, wait_until
 from dev.kafka.records import commit_offsets, listed, read_commits
-from dev.sim.events import (
-    SHORTENED,
-    Case,
-    Deploy,
-    Event,
-    Flap,
-    Freeze,
-    Group,
-    Hang,
-    Join,
-    Kill,
-    Leave,
-    MoveLeaders,
-    OpenTransaction,
-    Poison,
-    Produce,
-    Recreate,
-    Reset,
-    Retain,
-    Slow,
-    SlowBroker,
-    StopBroker,
-)
+from dev.sim import events as on
+from dev.sim.events import SHORTENED, Case, Event, Group
 from dev.sim.live.member import CRASHED, Orders, run_member
 from dev.sim.live.writer import Writer
 
@@ -247,7 +226,7 @@ class Stage:
         """Lets the events happen from now on, each in its own thread."""
         for seconds, event in self.case.happens:
             self._later(seconds, partial(self._do, event))
-        if any(isinstance(event, Poison) for _, event in self.case.happens):
+        if any(isinstance(event, on.Poison) for _, event in self.case.happens):
             self._later(0.0, self._supervise)
 
     def _later(self, seconds: float, act: Callable[[], None]) -> None:
@@ -266,68 +245,65 @@ class Stage:
         return self._scene.over.wait(seconds / SHORTENED)
 
     def _do(self, event: Event) -> None:
+        """Lets an event happen, and undoes it once it is over."""
+        undo, lasts = self._change(event), getattr(event, "lasts", None)
+        if undo is not None and lasts is not None:
+            self._later(lasts, undo)
+
+    def _change(self, event: Event) -> Callable[[], None] | None:
+        """Changes what the event changes; returns what undoes it, or None."""
+        topics, members = self._topics, self._members
         match event:
-            case Produce(topic, times, ramp, lasts):
+            case on.Produce(topic, times, ramp):
                 self._change_rate(topic, times, ramp)
-                if lasts is not None:
-                    self._later(lasts, partial(self._change_rate, topic, 1.0, ramp))
-            case Slow(lasts=None):
-                self._slow_down(event)
-            case Hang(group, members, lasts):
-                self._members[group].order(Orders(hangs=True), members)
-                if lasts is not None:
-                    order = partial(self._members[group].order, Orders(hangs=False), members)
-                    self._later(lasts, order)
-            case Freeze(group, members, lasts):
-                self._members[group].signal(signal.SIGSTOP, members)
-                if lasts is not None:
-                    act = partial(self._members[group].signal, signal.SIGCONT, members)
-                    self._later(lasts, act)
-            case Kill(group, members):
-                self._members[group].kill(members)
-            case Leave(group, members, None):
-                self._members[group].leave(members)
-            case Join(group, count):
-                self._join(self._members[group], count)
-            case Deploy(group, pause, every, ms):
-                self._deploy(self._members[group], pause, every, ms)
-            case Flap(lasts=None):
+                return partial(self._change_rate, topic, 1.0, ramp)
+            case on.Slow(group, ms, numbers, partitions, None):
+                if isinstance(ms, tuple):
+                    for number, each in zip(members[group].numbers, ms, strict=True):
+                        members[group].order(Orders(ms=each), (number,))
+                else:
+                    members[group].order(Orders(ms=ms, partitions=partitions), numbers)
+            case on.Hang(group, numbers):
+                members[group].order(Orders(hangs=True), numbers)
+                return partial(members[group].order, Orders(hangs=False), numbers)
+            case on.Freeze(group, numbers):
+                members[group].signal(signal.SIGSTOP, numbers)
+                return partial(members[group].signal, signal.SIGCONT, numbers)
+            case on.Kill(group, numbers):
+                members[group].kill(numbers)
+            case on.Leave(group, numbers, None):
+                members[group].leave(numbers)
+            case on.Join(group, count):
+                first = max(members[group].numbers, default=-1) + 1
+                for number in range(first, first + count):
+                    members[group].start(number)
+            case on.Deploy(group, pause, every, ms):
+                self._deploy(members[group], pause, every, ms)
+            case on.Flap(lasts=None):
                 self._flap(event)
-            case Poison(group, partition, then, None):
-                self._members[group].order(Orders(poison=(partition, then)))
-            case Reset(group, seconds, partitions):
+            case on.Poison(group, partition, then, None):
+                members[group].order(Orders(poison=(partition, then)))
+            case on.Reset(group, seconds, partitions):
                 self._reset(group, seconds, partitions)
-            case Recreate(topic):
+            case on.Recreate(topic):
                 self._recreate(topic)
-            case Retain(topic, seconds, by_size, None):
+            case on.Retain(topic, seconds, by_size, None):
                 self._retain(topic, seconds / SHORTENED, by_size=by_size)
-            case OpenTransaction(topic, partition, lasts):
-                self._open_transaction(self._topics[topic], partition, lasts)
-            case MoveLeaders(topic, None):
-                self._move_leaders(self._topics[topic])
-            case StopBroker(broker, lasts, kill):
+            case on.OpenTransaction(topic, partition, lasts):
+                self._open_transaction(topics[topic], partition, lasts)
+            case on.MoveLeaders(topic, None):
+                self._move_leaders(topics[topic])
+            case on.StopBroker(broker, lasts, kill):
                 self._stop_broker(broker, lasts, kill=kill)
-            case SlowBroker(broker, rate, None):
+            case on.SlowBroker(broker, rate, None):
                 size = next(iter(self.case.topics.values())).record_bytes + _MORE_BYTES
                 self._scene.proxies[broker].delay = _SMALL_PIECES / size / rate
             case _:
                 raise NotImplementedError(f"{event} happens in memory only")
+        return None
 
     def _change_rate(self, topic: str, times: float | tuple[float, ...], ramp: float) -> None:
         self._scene.writer.streams[self._topics[topic]].change(times, ramp / SHORTENED)
-
-    def _slow_down(self, event: Slow) -> None:
-        members = self._members[event.group]
-        if isinstance(event.ms, tuple):
-            for number, ms in zip(members.numbers, event.ms, strict=True):
-                members.order(Orders(ms=ms), (number,))
-        else:
-            members.order(Orders(ms=event.ms, partitions=event.partitions), event.members)
-
-    def _join(self, members: Members, count: int) -> None:
-        first = max(members.numbers, default=-1) + 1
-        for number in range(first, first + count):
-            members.start(number)
 
     def _deploy(self, members: Members, pause: float, every: float, ms: float | None) -> None:
         members.forget_orders()
@@ -339,7 +315,7 @@ class Stage:
             if self._waits(max(every - pause, 0.0)):
                 return
 
-    def _flap(self, event: Flap) -> None:
+    def _flap(self, event: on.Flap) -> None:
         members = self._members[event.group]
         numbers = members.numbers[-event.members :]
         while True:
@@ -457,7 +433,7 @@ class Stage:
 
     def _is_deleted(self, name: str) -> bool:
         return any(
-            isinstance(event, Retain) and event.topic == name for _, event in self.case.happens
+            isinstance(event, on.Retain) and event.topic == name for _, event in self.case.happens
         )
 
     def _retain(self, name: str, seconds: float, *, by_size: bool) -> None:

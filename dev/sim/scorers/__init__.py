@@ -1,2 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What of the collector's answers about cases is right, each sort of answer by a scorer."""
+"""Scorers: each compares answers of the collector with what is true, and prints its verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from rich.console import Console
+from rich.table import Table
+
+
+def print_lines(title: str, columns: str, lines: Iterable[tuple[Sequence[object], str]]) -> bool:
+    """Prints the cells of each line and what is wrong; returns whether nothing is."""
+    table, right = Table(*columns.split(" | "), "wrong", title=title), True
+    for cells, fault in lines:
+        table.add_row(*map(str, cells), f"[red]{fault}" if fault else "")
+        right &= not fault
+    Console(width=150, highlight=False).print(table)
+    return right

@@ -8,16 +8,17 @@ with commits that move; and without any look-up, by the log ends of that hour al
 from __future__ import annotations
 
 import zlib
+from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from rich.table import Table
 
-from dev.sim.cases.logs import HOUR, MINUTE, MOVING, WIDE, Case
+from dev.sim.cases.logs import CASES, HOUR, MINUTE, MOVING, WIDE, Case
 from dev.sim.reading import FIRST, Floats, Layout, Sight
 from dev.sim.records import RecordIndex
 from dev.sim.run import run
+from dev.sim.scorers import print_lines
 from dev.sim.truth import record_ages
 from kafka_lag import contract
 from kafka_lag.lag.columns import Strings
@@ -204,12 +205,16 @@ def _is_impossible(report: LagReport) -> bool:
     return False
 
 
-def table_of(verdicts: Sequence[Verdict]) -> Table:
-    """Returns a line for each run of each case; without look-ups only what is stated counts."""
-    table = Table("case", "run", "rows", "p95 off, s", "of allowed", "beyond, s", "look-ups", "")
-    for each in verdicts:
-        error = ("-", "-") if each.run == BLIND else (f"{each.p95:.3g}", f"{each.share:.0%}")
-        cells = *error, f"{each.beyond:.3g}", f"{each.look_ups:,}"
-        words = "[red]" + ", ".join(each.faults) if each.faults else "right"
-        table.add_row(each.case, each.run, f"{each.rows:,}", *cells, words)
-    return table
+def print_verdicts(options: Namespace) -> bool:
+    """Prints a line for each run of each case; without look-ups only what is stated counts."""
+    chosen = [case for case in CASES if case.name.startswith(options.only)]
+    columns = "case | run | rows | p95 off, s | of allowed | beyond, s | look-ups"
+    return print_lines(
+        "ages", columns, (_show(each) for case in chosen for each in score(case, options.seed))
+    )
+
+
+def _show(one: Verdict) -> tuple[tuple[str, ...], str]:
+    error = ("-", "-") if one.run == BLIND else (f"{one.p95:.3g}", f"{one.share:.0%}")
+    cells = one.case, one.run, f"{one.rows:,}", *error, f"{one.beyond:.3g}", f"{one.look_ups:,}"
+    return cells, ", ".join(one.faults)

@@ -9,15 +9,16 @@ their budget within one page.
 
 from __future__ import annotations
 
+from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from rich.table import Table
 
 from dev.documents import make_cluster
 from dev.sim.cases.alarms import DAY, MINUTES, Incident, Track, plant
 from dev.sim.reading import FIRST, MINUTE_MS, Floats
+from dev.sim.scorers import print_lines
 from kafka_lag import contract
 from kafka_lag_cli.replay.pages import replay_alarms
 from kafka_lag_cli.replay.proposals import Proposal, propose_slas
@@ -143,13 +144,13 @@ def make_document(proposals: Sequence[Proposal]) -> Cluster:
     )
 
 
-def table_of(verdicts: Sequence[Verdict]) -> Table:
-    """Returns a line for each seed."""
-    table = Table("seed", "incidents found", "false pages", "median minutes", "budgets kept")
-    for each in verdicts:
-        found = f"{len(each.delays)} of {each.incidents}"
-        delay = f"{np.median(each.delays):.0f}" if each.delays else "-"
-        color = "[red]" if each.missed else ""
-        kept = f"{each.kept} of {each.groups}"
-        table.add_row(f"{color}{each.seed}", found, str(each.false), delay, kept)
-    return table
+def print_verdicts(options: Namespace) -> bool:
+    """Prints a line for each of three seeds."""
+    lines = []
+    for one in (score(seed) for seed in range(options.seed, options.seed + 3)):
+        found, kept = f"{len(one.delays)} of {one.incidents}", f"{one.kept} of {one.groups}"
+        delay = f"{np.median(one.delays):.0f}" if one.delays else "-"
+        cells = one.seed, found, one.false, delay, kept
+        lines.append((cells, "too few" if one.missed else ""))
+    columns = "seed | incidents found | false pages | median minutes | budgets kept"
+    return print_lines("alarms", columns, lines)

@@ -4,12 +4,16 @@
 from __future__ import annotations
 
 import math
+from argparse import Namespace
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from multiprocessing import Pool
 
+from dev.sim.cases.drawn import SETS
 from dev.sim.events import MINUTE, Case
-from dev.sim.run import first_run, run_case
+from dev.sim.run import run_case
+from dev.sim.scorers import print_lines
 from dev.sim.truth import Effect, list_effects
 from kafka_lag import contract
 from kafka_lag.lag.model import Snapshot
@@ -65,7 +69,7 @@ _BEFORE = 10
 
 def score(case: Case) -> list[Verdict]:
     """Returns the verdicts on a case in memory."""
-    return judge_runs(case, run_case(case), first_run(case))
+    return judge_runs(case, run_case(case), round(case.warm_up / MINUTE))
 
 
 def score_live(case: Case, snapshots: Sequence[Snapshot], first: int) -> list[Verdict]:
@@ -172,6 +176,19 @@ def _misses(runs: Sequence[Run], group: str, effects: Sequence[Effect]) -> bool:
     return False
 
 
+def choose(options: Namespace) -> list[Case]:
+    """Returns the cases of a set whose names begin as wanted."""
+    every = SETS[options.cases](options.seed)
+    return [case for case in every if case.name.startswith(options.only)]
+
+
+def print_verdicts(options: Namespace) -> bool:
+    """Prints the verdicts on cases in memory."""
+    with Pool(2) as pool:
+        found = [each for verdicts in pool.imap(score, choose(options)) for each in verdicts]
+    return print_table(found)
+
+
 def print_table(verdicts: Iterable[Verdict]) -> bool:
     """Prints what was not right, then counts by cause; returns whether all verdicts are right."""
     counts: dict[str, Counter[str]] = {}
@@ -179,8 +196,8 @@ def print_table(verdicts: Iterable[Verdict]) -> bool:
         counts.setdefault(each.kind, Counter())[each.verdict] += 1
         if each.verdict != RIGHT:
             print(f"{each.case} {each.group}: {each.kind}: {each.verdict}, said {each.named}")
-    width = max(map(len, counts))
-    print(f"{'what is true':{width}}  {'  '.join(f'{each:>11}' for each in VERDICTS)}")
-    for kind in sorted(counts):
-        print(f"{kind:{width}}  {'  '.join(f'{counts[kind][each]:>11}' for each in VERDICTS)}")
-    return all(not found[each] for found in counts.values() for each in VERDICTS[1:])
+    lines = [
+        ((kind, *(found[each] for each in VERDICTS)), "" if set(found) == {RIGHT} else "not all")
+        for kind, found in sorted(counts.items())
+    ]
+    return print_lines("causes", " | ".join(("what is true", *VERDICTS)), lines)

@@ -8,22 +8,20 @@ these rows; golden files hold their words.
 
 from __future__ import annotations
 
+import sys
+from argparse import Namespace
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from multiprocessing import Pool
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, TypeAlias
 
-from dev.sim.day_truth import (
-    BEHIND,
-    REBALANCING,
-    REWOUND,
-    SLA_MISSED,
-    UNEVEN,
-    Planted,
-)
+from dev.sim.cases.drawn import plan_days
+from dev.sim.day_truth import Planted
 from dev.sim.days import find_midnight, read_incidents, run_report, write_case
 from dev.sim.events import MINUTE, Case
+from dev.sim.truth import BEHIND, REBALANCING, REWOUND, SLA_MISSED, UNEVEN
 
 Row: TypeAlias = Mapping[str, Any]
 
@@ -150,3 +148,16 @@ def _list_wrong_ages(row: Row, one: Planted) -> Iterator[str]:
             yield f"the oldest record was {one.age:.0f} s old, not {age:.0f}"
     if one.left is not None and left is not None and abs(left - one.left) > _AGE:
         yield f"{one.left:.0f} s were left, not {left:.0f}"
+
+
+def print_verdicts(options: Namespace) -> bool:
+    """Prints what is wrong about each cluster, and how many incidents were found."""
+    cases = plan_days(options.seed, lambda name: name.startswith(options.only))
+    with TemporaryDirectory() as folder:
+        found = score(cases, options.folder or Path(folder))
+    for each in found:
+        words = f"{each.cluster}: {len(each.found)} of {len(each.planted)} incidents found"
+        print(words, file=sys.stderr, flush=True)
+        for fault in each.faults:
+            print(f"  {fault}")
+    return not any(each.faults for each in found)

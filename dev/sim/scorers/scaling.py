@@ -9,12 +9,11 @@ with noise six times.
 
 from __future__ import annotations
 
+from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table
 
 from dev.sim.cases.services import (
     DAY,
@@ -29,7 +28,8 @@ from dev.sim.cloudwatch.autoscaling import CLUSTER, Service, series_of_group
 from dev.sim.cloudwatch.metrics import Metrics
 from dev.sim.reading import FIRST, MINUTE_MS
 from dev.sim.run import run as run_collector
-from dev.sim.services import Conditions, Services, group_name
+from dev.sim.scorers import print_lines
+from dev.sim.services import Services, group_name
 from kafka_lag import contract
 from kafka_lag.lag.group_settings import ByName, NameFilter, Rules, TaskSettings
 from kafka_lag.sinks.budget import plan
@@ -100,7 +100,7 @@ class Deployed:
 
 def run(cases: Sequence[Case]) -> list[Trace]:
     """Runs each case from one task on."""
-    plant = Services(cases, Conditions(), [START] * len(cases))
+    plant = Services(cases, [START] * len(cases))
     groups = [group_name(at) for at in range(len(cases))]
     deployed = [Deployed(case, group) for case, group in zip(cases, groups, strict=True)]
     settings = [
@@ -135,64 +135,52 @@ _PER_RUN = 60
 _MOST_CHANGES = {0.0: 2, 0.1: 6}
 
 
-def print_score(days: int, only: Sequence[str], console: Console) -> bool:
+def print_verdicts(options: Namespace) -> bool:
     """Prints the parts that are named, so many days at most; returns whether limits were kept."""
-    broken = 0
-    if "constant".startswith(tuple(only)):
+    right, minutes, only = True, options.days * DAY, options.only
+    if "constant".startswith(only):
         for noise, most in _MOST_CHANGES.items():
-            traces = _run_each([case.first(days * DAY) for case in constant_cases(noise)])
-            late = [t for t in traces if t.changes() > most or t.minutes_over()]
-            broken += len(late)
-            console.print(_counts(f"Constant loads, noise {noise:.0%}", traces))
-            for trace in late:
-                console.print(f"[red]missed[/] {trace.case.name}: {trace.changes()} changes")
-    if "changing".startswith(tuple(only)):
-        console.print(_tabulate(_run_each([case.first(days * DAY) for case in changing_cases()])))
-    if "stores".startswith(tuple(only)):
-        broken += _print_stores(console)
-    return not broken
+            traces = _run_each([case.first(minutes) for case in constant_cases(noise)])
+            right &= _print_constant(f"Constant loads, noise {noise:.0%}", traces, most)
+    if "changing".startswith(only):
+        traces = _run_each([case.first(minutes) for case in changing_cases()])
+        lines = [
+            (t.case.name, t.changes(), t.minutes_over(), f"{t.task_hours:.1f}") for t in traces
+        ]
+        columns = "case | changes | minutes over the promise | task hours"
+        print_lines("Loads that change", columns, ((cells, "") for cells in lines))
+    if "stores".startswith(only):
+        cases, full = zip(*store_cases(), strict=True)
+        judged = map(_judge_store, _run_each(cases), full)
+        columns = "case | fewest that read as much | most in the end | minutes held"
+        right &= print_lines("Stores", columns, judged)
+    return right
 
 
-def _print_stores(console: Console) -> int:
-    """Prints whether a full store is distinguished from too few tasks; returns the wrong answers.
+def _print_constant(title: str, traces: Sequence[Trace], most: int) -> bool:
+    found = sorted((each.changes(), each.changes(HOUR)) for each in traces)
+    lines = [((*pair, found.count(pair)), "") for pair in dict.fromkeys(found)]
+    print_lines(title, "changes in all | after an hour | cases", lines)
+    late = [each for each in traces if each.changes() > most or each.minutes_over()]
+    for each in late:
+        print(f"missed {each.case.name}: {each.changes()} changes")
+    return not late
+
+
+def _judge_store(trace: Trace, full: bool) -> tuple[tuple[object, ...], str]:
+    """Judges whether a full store is distinguished from too few tasks.
 
     The number may end at twice the fewest that read as much as the most, or at the number before a
     store became slower.
     """
-    pairs = [*store_cases()]
-    columns = ("case", "fewest that read as much", "most in the end", "minutes held", "right")
-    table = Table(*columns, title="Stores")
-    wrong = 0
-    for trace, (case, full) in zip(_run_each([case for case, _ in pairs]), pairs, strict=True):
-        enough = case.fewest_that_read_as_much(case.minutes - 1)
-        ends = trace.wanted[-case.minutes // 4 :]
-        held = sum(number is not None for number in trace.held)
-        before = trace.wanted[SLOWER_FROM - 1] if case.gets_slower else 0
-        right = enough <= min(ends) <= max(ends) <= max(2 * enough, before) if full else not held
-        wrong += not right
-        cells = (str(enough) if full else "-", str(max(ends)), str(held), "yes" if right else "no")
-        table.add_row(case.name, *cells)
-    console.print(table)
-    return wrong
+    case, ends = trace.case, trace.wanted[-trace.case.minutes // 4 :]
+    enough = case.fewest_that_read_as_much(case.minutes - 1)
+    held = sum(number is not None for number in trace.held)
+    before = trace.wanted[SLOWER_FROM - 1] if case.gets_slower else 0
+    right = enough <= min(ends) <= max(ends) <= max(2 * enough, before) if full else not held
+    return (case.name, enough if full else "-", max(ends), held), "" if right else "no"
 
 
 def _run_each(cases: Sequence[Case]) -> list[Trace]:
     parts = (cases[at : at + _PER_RUN] for at in range(0, len(cases), _PER_RUN))
     return [trace for part in parts for trace in run(part)]
-
-
-def _counts(title: str, traces: Sequence[Trace]) -> Table:
-    table = Table("changes in all", "after an hour", "cases", title=title)
-    found = sorted((trace.changes(), trace.changes(HOUR)) for trace in traces)
-    for pair in dict.fromkeys(found):
-        table.add_row(str(pair[0]), str(pair[1]), str(found.count(pair)))
-    return table
-
-
-def _tabulate(traces: Sequence[Trace]) -> Table:
-    columns = ("case", "changes", "minutes over the promise", "task hours")
-    table = Table(*columns, title="Loads that change")
-    for trace in traces:
-        numbers = (str(trace.changes()), str(trace.minutes_over()), f"{trace.task_hours:.1f}")
-        table.add_row(trace.case.name, *numbers)
-    return table

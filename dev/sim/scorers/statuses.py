@@ -8,18 +8,21 @@ After a loss, a commit that went back, or an open transaction, a window of runs 
 
 from __future__ import annotations
 
+from argparse import Namespace
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from multiprocessing import Pool
 from typing import Any
 
 import numpy as np
-from rich.table import Table
 
-from dev.sim.cases.rhythms import Watched
+from dev.sim.cases.drawn import SETS
+from dev.sim.cases.rhythms import RHYTHMS, Watched
 from dev.sim.events import MINUTE, WINDOW
 from dev.sim.reading import Floats, Mask
-from dev.sim.run import count_runs, run
+from dev.sim.run import run
+from dev.sim.scorers import print_lines
 from dev.sim.truth import ages
 from dev.sim.world import GroupState, Staged
 from kafka_lag import contract
@@ -61,7 +64,7 @@ def score(watched: Watched) -> Verdict:
     world = Staged(case).world
     moments: dict[str, list[Floats]] = {group.name: [] for group in world.groups}
     said: list[Mapping[Key, str | None]] = []
-    for report in run(world, count_runs(case), Rules(lookup_budget=0)):
+    for report in run(world, case.runs, Rules(lookup_budget=0)):
         said.append(_read_statuses(report.snapshot.group_partitions))
         for group in world.groups:
             moments[group.name].append(_look(group))
@@ -142,10 +145,14 @@ def find_fault(
     return None
 
 
-def table_of(verdicts: Sequence[Verdict]) -> Table:
-    """Returns a line for each case."""
-    table = Table("case", "statuses judged", "wrong", "the first")
-    for each in verdicts:
-        words = ", ".join(f"{count} {rule}" for rule, count in each.wrong.most_common())
-        table.add_row(each.case, f"{each.judged:,}", f"[red]{words}" if words else "", each.first)
-    return table
+def print_verdicts(options: Namespace) -> bool:
+    """Prints a line for each case."""
+    written = SETS.get(options.cases)
+    every = RHYTHMS if written is None else [Watched(case) for case in written(options.seed)]
+    lines = []
+    with Pool(2) as pool:
+        chosen = [each for each in every if each.case.name.startswith(options.only)]
+        for one in pool.map(score, chosen, chunksize=1):
+            words = ", ".join(f"{count} {rule}" for rule, count in one.wrong.most_common())
+            lines.append(((one.case, f"{one.judged:,}", one.first), words))
+    return print_lines("statuses", "case | statuses judged | the first", lines)

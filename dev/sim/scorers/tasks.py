@@ -9,19 +9,19 @@ that something shared is full if more tasks read hardly more.
 
 from __future__ import annotations
 
+from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import groupby
 
 import numpy as np
-from rich.table import Table
 
-from dev.sim.cases.services import Case
-from dev.sim.cases.tasks import MINUTES, MOST, SEEN, Service
+from dev.sim.cases.services import KINDS, MINUTES, MOST, SEEN, Case, Service
 from dev.sim.reading import FIRST, Floats, Mask
 from dev.sim.run import run
-from dev.sim.services import STEP_SECONDS, Conditions, Services, group_name
+from dev.sim.scorers import print_lines
+from dev.sim.services import STEP_SECONDS, Services, group_name
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.group_settings import ByName, Rules, TaskSettings
 from kafka_lag.wording.tasks import explain_limits
@@ -64,7 +64,7 @@ class Trial:
 def try_numbers(cases: Sequence[Case]) -> list[Trial]:
     """Returns what each number of tasks does, beginning without a backlog."""
     each_number = [case for case in cases for _ in range(MOST)]
-    world = Services(each_number, Conditions(), [*range(1, MOST + 1)] * len(cases))
+    world = Services(each_number, [*range(1, MOST + 1)] * len(cases))
     ages = np.zeros(len(each_number))
     for _ in range(MINUTES):
         world.live_a_minute()
@@ -82,7 +82,7 @@ def watch(services: Sequence[Service], *, follow: bool) -> list[Frame]:
     With `follow` services run as many tasks as they need.
     """
     cases, starts = zip(*((each.behind_case, each.start) for each in services), strict=True)
-    world = Services(cases, Conditions(), starts)
+    world = Services(cases, starts)
     tasks = ByName.of([("", TaskSettings(catch_up_seconds=cases[0].promise))])
     rules = Rules(lookup_budget=0, tasks=tasks)
     seen: list[Frame] = []
@@ -138,10 +138,15 @@ def judge(kind: str, service: Service, trial: Trial, runs: Frame) -> Verdict:
     return Verdict(name, words[not is_said], words[not is_true], is_said is is_true)
 
 
-def table_of(kind: str, verdicts: Sequence[Verdict]) -> Table:
-    """Returns a line for each service."""
-    table = Table("service", "says", "is", "right", title=kind)
-    for each in verdicts:
-        table.add_row(each.name, each.said, each.true, "yes" if each.right else "[red]no[/]")
-    table.caption = f"{sum(each.right for each in verdicts)} of {len(verdicts)} right"
-    return table
+def print_verdicts(options: Namespace) -> bool:
+    """Prints a line for each service."""
+    right = True
+    for kind, make in KINDS.items():
+        if chosen := [each for each in make() if each.case.name.startswith(options.only)]:
+            found = score(kind, chosen)
+            title = f"{kind}: {sum(each.right for each in found)} of {len(found)} right"
+            lines = [
+                ((each.name, each.said, each.true), "" if each.right else "no") for each in found
+            ]
+            right &= print_lines(title, "service | says | is", lines)
+    return right

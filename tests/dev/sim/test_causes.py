@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from dev.sim.cases.staged import HEALTHY, TROUBLES
+from dev.sim.cases.drawn import HEALTHY, TROUBLES
 from dev.sim.events import MINUTE, Case, MissRuns
 from dev.sim.live.waves import plan_waves
 from dev.sim.run import Kept, run_case

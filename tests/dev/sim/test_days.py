@@ -10,27 +10,15 @@ from typing import Any
 
 import pytest
 
+from dev.benchmarks.fleet import make_large, make_uniform
 from dev.sim.cases import days
 from dev.sim.cases.days import HOUR, day, merge
 from dev.sim.cases.drawn import draw_cases, draw_days
-from dev.sim.cases.large import make_large, make_uniform
-from dev.sim.day_truth import (
-    BEHIND,
-    GONE,
-    KEEP_EVERY,
-    NO_RUNS,
-    REWOUND,
-    SLA_MISSED,
-    STALLED,
-    STOPPED,
-    UNKNOWN,
-    Planted,
-    find_planted,
-)
+from dev.sim.day_truth import KEEP_EVERY, Planted, find_planted
 from dev.sim.days import DATE, write_day
 from dev.sim.events import Case, Delete, MissRuns, Reset
-from dev.sim.run import count_runs
 from dev.sim.scorers.incidents import judge
+from dev.sim.truth import BEHIND, GONE, NO_RUNS, REWOUND, SLA_MISSED, STALLED, STOPPED, UNKNOWN
 from dev.sim.world import Staged
 from kafka_lag import contract
 
@@ -42,7 +30,7 @@ def find(*happens: days.Happens, **more: Any) -> list[Planted]:
     case = replace(day("one", *happens, **more), watched=WATCHED * HOUR)
     world = Staged(case).world
     world.keep_every = KEEP_EVERY
-    for _ in range(count_runs(case)):
+    for _ in range(case.runs):
         world.live_a_minute()
     return find_planted(case, world, case.warm_up + days.DEPLOYED * HOUR)
 
@@ -96,7 +84,7 @@ def test_a_member_that_left_while_it_hung_does_not_come_back() -> None:
     case = day("one", days.hang(1, 3), days.away(2, 4, 1))
     world = Staged(replace(case, watched=5 * HOUR)).world
     members = []
-    for _ in range(count_runs(case)):
+    for _ in range(case.runs):
         world.live_a_minute()
         members.append(len(world.groups[0].speed))
 

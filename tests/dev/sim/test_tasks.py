@@ -8,8 +8,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from dev.sim.cases.services import Case
-from dev.sim.cases.tasks import KINDS, MOST, Service
+from dev.sim.cases.services import KINDS, MOST, Case, Service
 from dev.sim.scorers.tasks import Trial, judge, score
 from kafka_lag.lag.columns import Column
 from kafka_lag.lag.frame import Frame

@@ -8,40 +8,11 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from dev.sim.cases.mixed import ASIDE, TRIED
-from dev.sim.cases.staged import HEALTHY, TROUBLES
-from dev.sim.events import (
-    MINUTE,
-    Case,
-    Deploy,
-    Event,
-    Flap,
-    Freeze,
-    Group,
-    Hang,
-    Join,
-    Kill,
-    Leave,
-    LoseLeaders,
-    MoveLeaders,
-    OpenTransaction,
-    OutOfSync,
-    Poison,
-    Produce,
-    Recreate,
-    Reset,
-    Retain,
-    Slow,
-    SlowBroker,
-    StopBroker,
-    Topic,
-    even,
-    skew,
-)
-from dev.sim.truth import ages, find_incidents, right_causes
+from dev.sim import events as on
+from dev.sim.cases.drawn import ASIDE, HEALTHY, TRIED, TROUBLES
+from dev.sim.events import Case, Event, Group, Topic, even, skew
+from dev.sim.truth import ages, find_suffering, right_causes
 from kafka_lag import contract
-
-STOPS = 20 * MINUTE
 
 
 def case(*happens: tuple[float, Event], **group: object) -> Case:
@@ -70,36 +41,36 @@ def _name(value: object) -> str:
 @pytest.mark.parametrize(
     ("event", "right"),
     [
-        (Produce("orders", 3.0), {contract.MORE_PRODUCED}),
-        (Produce("orders", 1.2), set()),
-        (Produce("orders", 3.0, lasts=120), set()),
-        (Produce("orders", skew(4, {1: 9})), {contract.HOT_PARTITION}),
-        (Slow("billing", 90.0), {contract.CAPACITY_FELL}),
-        (Slow("billing", 40.0), set()),
-        (Slow("billing", 90.0, members=(1,)), {contract.SLOW_MEMBER}),
-        (Slow("billing", 200.0, partitions=(1,)), {contract.HOT_PARTITION}),
-        (Deploy("billing"), set()),
-        (Deploy("billing", ms=90.0), {contract.CAPACITY_FELL}),
-        (Hang("billing", (0,)), {contract.SLOW_MEMBER}),
-        (Hang("billing", (0,), lasts=60), set()),
-        (Hang("billing"), {contract.HUNG}),
-        (Slow("billing", 90.0, members=(0, 1)), {contract.SLOW_MEMBERS}),
-        (Leave("billing", (1,)), {contract.TOO_FEW_MEMBERS}),
-        (Leave("billing"), {contract.STOPPED}),
-        (Kill("billing", (1,)), {contract.TOO_FEW_MEMBERS}),
-        (Freeze("billing"), {contract.STOPPED}),
-        (Freeze("billing", lasts=60), set()),
-        (Flap("billing", 2), {contract.REBALANCES}),
-        (Poison("billing", 2), {contract.STUCK_RECORD}),
-        (Poison("billing", 2, "crash"), {contract.STUCK_RECORD, contract.REBALANCES}),
-        (Reset("billing", 600, (0,)), {contract.OFFSETS_RESET}),
-        (Recreate("orders"), {contract.OFFSETS_RESET}),
-        (OpenTransaction("orders", 1), {contract.OPEN_TRANSACTION}),
-        (OpenTransaction("orders", 1, lasts=60), set()),
-        (OutOfSync("orders", 2), set()),
-        (LoseLeaders("orders", (1,)), {contract.UNAVAILABLE}),
-        (StopBroker(2), {contract.UNAVAILABLE}),
-        (MoveLeaders("orders"), set()),
+        (on.Produce("orders", 3.0), {contract.MORE_PRODUCED}),
+        (on.Produce("orders", 1.2), set()),
+        (on.Produce("orders", 3.0, lasts=120), set()),
+        (on.Produce("orders", skew(4, {1: 9})), {contract.HOT_PARTITION}),
+        (on.Slow("billing", 90.0), {contract.CAPACITY_FELL}),
+        (on.Slow("billing", 40.0), set()),
+        (on.Slow("billing", 90.0, members=(1,)), {contract.SLOW_MEMBER}),
+        (on.Slow("billing", 200.0, partitions=(1,)), {contract.HOT_PARTITION}),
+        (on.Deploy("billing"), set()),
+        (on.Deploy("billing", ms=90.0), {contract.CAPACITY_FELL}),
+        (on.Hang("billing", (0,)), {contract.SLOW_MEMBER}),
+        (on.Hang("billing", (0,), lasts=60), set()),
+        (on.Hang("billing"), {contract.HUNG}),
+        (on.Slow("billing", 90.0, members=(0, 1)), {contract.SLOW_MEMBERS}),
+        (on.Leave("billing", (1,)), {contract.TOO_FEW_MEMBERS}),
+        (on.Leave("billing"), {contract.STOPPED}),
+        (on.Kill("billing", (1,)), {contract.TOO_FEW_MEMBERS}),
+        (on.Freeze("billing"), {contract.STOPPED}),
+        (on.Freeze("billing", lasts=60), set()),
+        (on.Flap("billing", 2), {contract.REBALANCES}),
+        (on.Poison("billing", 2), {contract.STUCK_RECORD}),
+        (on.Poison("billing", 2, "crash"), {contract.STUCK_RECORD, contract.REBALANCES}),
+        (on.Reset("billing", 600, (0,)), {contract.OFFSETS_RESET}),
+        (on.Recreate("orders"), {contract.OFFSETS_RESET}),
+        (on.OpenTransaction("orders", 1), {contract.OPEN_TRANSACTION}),
+        (on.OpenTransaction("orders", 1, lasts=60), set()),
+        (on.OutOfSync("orders", 2), set()),
+        (on.LoseLeaders("orders", (1,)), {contract.UNAVAILABLE}),
+        (on.StopBroker(2), {contract.UNAVAILABLE}),
+        (on.MoveLeaders("orders"), set()),
     ],
     ids=_name,
 )
@@ -108,7 +79,7 @@ def test_a_cause_is_true_of_an_event_that_harms(event: Event, right: set[str]) -
 
 
 def test_a_slow_broker_harms_groups_whose_connections_it_slows() -> None:
-    event = (0, SlowBroker(2, rate=5.0))
+    event = (0, on.SlowBroker(2, rate=5.0))
 
     # One group alone is not enough to blame a broker.
     alone = {contract.SLOW_BROKER, contract.UNEXPLAINED}
@@ -117,20 +88,11 @@ def test_a_slow_broker_harms_groups_whose_connections_it_slows() -> None:
 
 
 def test_records_that_are_deleted_before_they_are_committed_decide_the_cause() -> None:
-    lost = case((0, Retain("orders", 60)), commit_seconds=300.0)
+    lost = case((0, on.Retain("orders", 60)), commit_seconds=300.0)
 
     assert causes(lost) == {contract.RETENTION_RACE, contract.SETTINGS_CHANGED}
-    assert causes(case((0, Retain("orders", 60)))) == set()
-    assert find_incidents(lost)[0].lost > 0
-
-
-def test_an_incident_lasts_from_the_first_late_record_until_the_backlog_is_worked_off() -> None:
-    (found,) = find_incidents(case((0, Leave("billing")), (STOPS, Join("billing", 2))))
-
-    assert (found.group, found.lost) == ("billing", 0)
-    assert found.since == pytest.approx(600 + 120, abs=20)
-    # 1,200 s of 40 records/s are worked off at 20 records/s, until the oldest is 120 s old.
-    assert found.until == pytest.approx(600 + STOPS + 2_240, abs=120)
+    assert causes(case((0, on.Retain("orders", 60)))) == set()
+    assert find_suffering(lost)["billing"] > 0
 
 
 @pytest.mark.thorough

@@ -16,7 +16,7 @@ import pytest
 from dev.sim.events import MINUTE as SECONDS
 from dev.sim.events import Case, Group, Slow, Topic, even
 from dev.sim.records import Log, RecordIndex
-from dev.sim.run import BEGIN, count_runs, run
+from dev.sim.run import BEGIN, run
 from dev.sim.world import STEP, Staged
 from kafka_lag.contract import OK, PAUSING, REWIND, STALL, STOP, WARN
 from kafka_lag.lag.group_settings import Rules
@@ -399,7 +399,7 @@ FALLING = Case(
 def logs_of(case: Case) -> dict[tuple[str, int], Log]:
     """Its logs, to which records come at the end of each step; the first run is at BEGIN."""
     world = Staged(case).world
-    for _ in range(count_runs(case)):
+    for _ in range(case.runs):
         world.live_a_minute()
     ends, step_ms = np.array(world.ends["orders"]), STEP * 1_000
     first = BEGIN - MINUTE + step_ms
@@ -417,7 +417,7 @@ def test_a_slow_group_is_reported_once_and_in_time_however_few_look_ups_there_ar
     def first_and_changes(look_ups: int) -> tuple[Ints, Ints]:
         index, rules = RecordIndex(logs, BEGIN), Rules(lookup_budget=look_ups)
         warned = []
-        for report in run(Staged(FALLING).world, count_runs(FALLING), rules, look_up=index):
+        for report in run(Staged(FALLING).world, FALLING.runs, rules, look_up=index):
             statuses = report.snapshot.group_partitions.strings("status")
             warned.append([status == WARN for status in statuses.to_list()])
             index.now = (index.now or 0) + MINUTE

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from dev.sim.cases.staged import TROUBLES
+from dev.sim.cases.drawn import TROUBLES
 from dev.sim.events import MINUTE, Case
 from dev.sim.reading import MINUTE_MS, read_sight
 from dev.sim.world import Staged
