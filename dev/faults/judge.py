@@ -1,340 +1,300 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Judges one run by what the clients know: acknowledged records, commits, deletions.
+"""Judges runs by the logs of the brokers: acknowledged records, commits and deletions.
 
-The truth is an interval, because things happen between a request and its answer. A published value
-is wrong if it lies outside that interval, even when widened by the stated error. What a rule of the
-collector adds (which status, how exact an age is) is not judged, with two exceptions: a commit that
-moved within the window is not STOP or STALL, and in a calm run nothing is unknown.
+The truth is an interval, because things happen between a request and its answer, and because
+brokers under a fault answer as of before it. A value is wrong if it lies outside that interval even
+with its stated error. Which status a group has, and how exact an age is, is not judged.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator
-from collections.abc import Set as AbstractSet
-from typing import Any
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
-from dev.faults.ages import ROUNDING_MS, Ages
-from dev.faults.run import Earlier, History, Row, Run, Verdict
-from dev.faults.truth import LogView, TopicView, TruthView, possible
+from dev.faults.subject import DEADLINE, WINDOW, Row, Run
+from dev.faults.traffic import TRANSACTIONS
+from dev.sim.live.logs import GroupPartition, History, Log
 from kafka_lag import contract
-from kafka_lag.wording.formatting import format_list
 
-_T, _P, _G = contract.TOPIC_PARTITIONS, contract.GROUP_PARTITIONS, contract.GROUPS
+# Coordinators report commits, and brokers ends, once followers have them; clients hear of it later.
+_AFTERWARDS = 3.0
+# Brokers answer as of before a fault, and clients are answered late, until so long after it.
+_RECOVERS = 20.0
+# A broker keeps the start of a log in memory alone for so long.
+_STARTS_KEPT = 60.0
 _STANDING = (contract.STOP, contract.STALL)
-# A broker is back at work at most this long after the fault on it is over.
-_RECOVERS_MS = 10_000
-_NAMED = 5
+# Clocks are read in whole ms at both ends.
+_ROUNDING = 0.005
+# The collector notices a clock that is wrong by more than this.
+_SLIGHT = 1.0
+# Runs in which a wrong clock still shows.
+_RUNS_AFTER = 3
+# Seconds that a run may take beyond its deadline, on a busy machine.
+_MARGIN = 1.5
 
 
-def judge_run(
-    truth: TruthView, run: Run, history: History | None = None, margin: float = 1.0
-) -> Verdict:
-    """Returns the verdict on a run; it is late `margin` seconds after its deadline."""
-    judge = _Judge(truth, run, history or History())
-    judge.verdict.late = run.seconds > run.limit + margin
-    if run.leaked:
-        judge.note("secret", "the run", "a password in what it published", "none")
-    if run.frames:
-        judge.topics()
-        judge.rows()
-        judge.groups()
-        judge.presence()
-    judge.metrics()
-    if run.calm and run.error is not None:
-        judge.note("recovery", "the run", run.error, "no fault for two runs")
-    return judge.verdict
+class Fault(NamedTuple):
+    """A fault on the brokers themselves, from its begin until all brokers were back."""
+
+    name: str
+    begin: float
+    end: float
 
 
-class _Judge(Ages):
-    """The rows and metrics of one run beside the truth."""
+class Finding(NamedTuple):
+    """One value that is wrong, with what it takes to see why."""
 
-    def __init__(self, truth: TruthView, run: Run, history: History) -> None:
-        super().__init__(truth, run, history)
-        self._topic_rows = {(r["topic"], r["partition_id"]): r for r in run.rows_of(_T)}
-        self._by_group: dict[str, list[Row]] = defaultdict(list)
-        for row in run.rows_of(_P):
-            self._by_group[row["consumer_group"]].append(row)
+    run: Run
+    rule: str
+    where: str
+    published: Any
+    truth: Any
 
-    def topics(self) -> None:
-        """Holds the ends and starts of logs to acknowledged records and deletions."""
-        for (name, partition), row in self._topic_rows.items():
-            where = f"{name}-{partition}"
-            if not is_read(row):
-                self.verdict.missing[f"topic row: {row['unread_reason']}"] += 1
-                continue
-            topic = self.truth.topics.get(row["topic_id"])
-            if topic is None or topic.name != name or partition >= len(topic.logs):
-                self.note("topic id", where, row["topic_id"], "no such partition")
-                continue
-            ends, starts = self._offsets(row, topic)
-            self.within("end_offset", where, row["end_offset"], ends)
-            self.within("start_offset", where, row["start_offset"], starts)
-            if row["retention_ms"] is None and self.run.calm:
-                self.note("recovery", where, "no retention_ms", "no fault for two runs")
 
-    def _offsets(self, row: Row, topic: TopicView) -> tuple[tuple[int, int], tuple[int, int]]:
-        """Returns the ends and the starts that a read topic row may have."""
-        log, partition = topic.logs[row["partition_id"]], row["partition_id"]
-        begin, read = self.real(row["asked_at"]), self.real(row["read_at"])
-        ends = log.ends(self.truth.as_of(begin, read, row["leader"]), read)
-        since = self.truth.as_of(self.run.began, read, row["leader"])
-        made = (
-            each.sent[partition]
-            for each in self.truth.topics.values()
-            if each.name == topic.name and partition < len(each.sent)
-        )
-        if topic.deleted_sent <= read and any(topic.sent[partition] < m <= read for m in made):
-            # Ends are asked for by name: the answer may be of the recreated topic.
-            ends = 0, ends[1]
-        return ends, log.starts(since, read)
+@dataclass(slots=True)
+class Verdict:
+    """What was wrong, how many values were held to the truth, and what was missing and why.
 
-    def rows(self) -> None:
-        """Holds commits, lags, ages, losses and statuses of partitions to the truth."""
-        for row in self.run.rows_of(_P):
-            where = f"{row['consumer_group']} on {row['topic']}-{row['partition_id']}"
-            topic = self.truth.topics.get(row["topic_id"])
-            known = topic is not None and row["partition_id"] < len(topic.logs)
-            if not is_read(row):
-                self.verdict.missing[f"row: {row['unread_reason']}"] += 1
-                for name in ("lag", "time_lag_seconds", "status"):
-                    if row[name] is not None:
-                        self.note(f"unread {name}", where, row[name], None)
-                if row["read_at"] is None:
-                    continue
-            if topic is None or not known:
-                self.note("topic id", where, row["topic_id"], "no such partition")
-            elif is_read(row):
-                self._read_row(where, row, topic)
-            else:
-                self._carried_row(where, row, topic.logs[row["partition_id"]])
+    `whole`: numbers of runs in which all was read that there was.
+    """
 
-    def _read_row(self, where: str, row: Row, topic: TopicView) -> None:
-        source = self._topic_rows.get((row["topic"], row["partition_id"]))
-        if source is None or not is_read(source):
-            self.note("row without its partition", where, "read", "its topic row was not read")
+    wrong: list[Finding] = field(default_factory=list)
+    checked: Counter[str] = field(default_factory=Counter)
+    missing: Counter[str] = field(default_factory=Counter)
+    whole: int = 0
+
+
+def judge(runs: Sequence[Run], history: History, faults: Sequence[Fault]) -> Verdict:
+    """Returns the verdict on all runs of a campaign, in the order in which they ended."""
+    verdict = Verdict()
+    for place, run in enumerate(runs):
+        _Judge(runs[: place + 1], history, faults, verdict).judge_run(run)
+    return verdict
+
+
+class _Judge:
+    """One run beside the truth, with those before it; it is the last of `runs`."""
+
+    def __init__(
+        self, runs: Sequence[Run], history: History, faults: Sequence[Fault], verdict: Verdict
+    ) -> None:
+        self._runs, self._run, self._history, self._verdict = runs, runs[-1], history, verdict
+        self._faults = faults
+        self._own = self._moments(self._run)
+        self._shifts = self._find_shifts()
+        read = [row.read_at for row in self._run.rows or () if row.read_at]
+        self._read_at = max(read, default=0) / 1_000 - self._run.ahead
+
+    def judge_run(self, run: Run) -> None:
+        if run.ended - run.began > DEADLINE + _MARGIN:
+            self._note("late", "the run", f"{run.ended - run.began:.2f} s", f"{DEADLINE} s")
+        if run.leaked:
+            self._note("secret", "the run", "a password in what it published", "none")
+        if run.rows is None:
+            self._verdict.missing["run"] += 1
             return
-        log = topic.logs[row["partition_id"]]
-        held = self._held(row, self.run.began, self.real(row["read_at"]))
-        self._one_of("committed_offset", where, row["committed_offset"], held)
-        lags = find_lag(held, *self._offsets(source, topic))
-        if row["lag"] is not None and lags is not None:
-            self.within("lag", where, row["lag"], lags)
-        elif row["lag"] is None and row["committed_offset"] is not None:
-            self.note("lag", where, None, "the commit and the end were read")
-        self.age(where, row, log)
-        self.loss(where, row, log)
-        self._status(where, row, log)
+        rows = {row[:3]: row for row in run.rows}
+        for at, row in rows.items():
+            if row.unread_reason is None:
+                self._judge_read(at, row)
+            else:
+                self._judge_unread(at, row)
+        missing = self._count_missing(rows)
+        self._verdict.whole += run.calm and not missing
 
-    def _carried_row(self, where: str, row: Row, log: LogView) -> None:
+    def _judge_read(self, at: GroupPartition, row: Row) -> None:
+        since, until = self._own
+        read_at = (row.read_at or 0) / 1_000 - self._run.ahead
+        self._hold(at, row, row.lag, since, min(until, read_at + until - self._run.ended))
+        beyond = row.end_offset is not None and (row.committed_offset or 0) > row.end_offset
+        if row.lag == 0 and not beyond and not row.records_lost and row.status != contract.OK:
+            self._note("status", at, row.status, "nothing is unread")
+        if row.records_lost and row.status != contract.ERR:
+            self._note("status", at, row.status, f"{row.records_lost} records are lost")
+        if row.status in _STANDING and (moved := self._find_move(at, row)):
+            self._note("status", at, row.status, f"the commit moved at {moved}")
+
+    def _judge_unread(self, at: GroupPartition, row: Row) -> None:
         """Holds the values of an unread row to the truth of the run that read it."""
-        runs = [
-            each
-            for each in self.history.runs
-            if each.began - ROUNDING_MS
-            <= row["read_at"] - each.clock_ahead
-            <= each.ended + ROUNDING_MS
-        ]
-        oldest = min((each.began for each in self.history.runs), default=self.run.began)
-        if not runs and row["read_at"] > oldest:
-            self.note("read_at of an unread row", where, row["read_at"], "no run was on then")
+        self._verdict.missing[f"row: {row.unread_reason}"] += 1
+        for name in ("lag", "time_lag_seconds", "status"):
+            if getattr(row, name) is not None:
+                self._note(f"unread {name}", at, getattr(row, name), None)
+        if row.read_at is None:
+            return
         # By clocks that jumped several runs may have read it.
-        wrong = [list(self._carried_from(each, row, log)) for each in runs]
-        self.verdict.checked["carried row"] += bool(runs)
-        for rule, published, truth in min(wrong, key=len, default=()):
-            self.note(f"carried {rule}", where, published, truth)
+        read_at = row.read_at / 1_000
+        readers = [
+            each
+            for each in self._runs
+            if each.began - _ROUNDING <= read_at - each.ahead <= each.ended + _ROUNDING
+        ]
+        if readers:
+            since = min(self._moments(each)[0] for each in readers)
+            until = max(self._moments(each)[1] for each in readers)
+            carried = row._replace(time_lag_seconds=None, records_lost=None)
+            self._hold(at, carried, row.last_lag, since, until)
+        elif read_at - self._run.ahead > self._runs[0].began:
+            self._note("read_at of an unread row", at, read_at, "no run was on then")
 
-    def _carried_from(
-        self, run: Earlier, row: Row, log: LogView
-    ) -> Iterator[tuple[str, Any, object]]:
-        held = self._held(row, run.began, row["read_at"] - run.clock_ahead)
-        if row["committed_offset"] not in held:
-            yield "committed_offset", row["committed_offset"], f"one of {_list(held)}"
-        ends = log.ends(self.truth.as_of(run.began, run.ended), run.ended)
-        end = row["end_offset"]
-        if end is not None and not ends[0] <= end <= ends[1]:
-            yield "end_offset", end, ends
-        seconds, span = row["last_time_lag_seconds"], self.carried_age(run, row, log)
-        if seconds is not None and not span[0] <= seconds <= span[1]:
-            yield "last_time_lag_seconds", seconds, span
+    def _hold(
+        self, at: GroupPartition, row: Row, lag: int | None, since: float, until: float
+    ) -> None:
+        """Holds commit, start, end, lag, loss and age to one of the logs that there were."""
+        logs = [
+            log
+            for log in self._history.logs.get(at[1:], ())
+            if log.begun <= until and log.over >= since - _RECOVERS
+        ]
+        found = [list(self._find_faults(at, row, lag, log, since, until)) for log in logs]
+        self._verdict.checked["rows"] += 1
+        self._verdict.checked["ages"] += row.time_lag_seconds is not None
+        for rule, published, truth in min(found, key=len, default=[("log", at, "no such one")]):
+            self._note(rule, at, published, truth)
 
-    def _held(self, row: Row, begin: int, end: int) -> set[int | None]:
-        """Returns the offsets that a coordinator may have answered with in this time."""
-        at = row["topic"], row["partition_id"]
-        return self._commits(row["consumer_group"], at, begin, end)
+    def _find_faults(
+        self, at: GroupPartition, row: Row, lag: int | None, log: Log, since: float, until: float
+    ) -> Iterator[tuple[str, Any, Any]]:
+        commit, start, end = row.committed_offset, row.start_offset, row.end_offset
+        commits = self._find_commits(at, since, until)
+        if commit not in commits:
+            yield "committed_offset", commit, f"one of {sorted(map(str, commits))}"
+        least, most = find_ends(log, since, until)
+        if end is not None and not least <= end <= most:
+            yield "end_offset", end, f"{least} to {most}"
+        least, most = self._find_starts(log, since, until)
+        if start is not None and not least <= start <= most:
+            yield "start_offset", start, f"{least} to {most}"
+        if commit is None or end is None or start is None:
+            return
+        carried = lag is None and row.unread_reason is not None
+        if lag != max(0, end - max(commit, start)) and not carried:
+            yield "lag", lag, f"{commit} is committed, the log has {start} to {end}"
+        if row.records_lost not in (None, max(0, start - commit)) and not _may_rest(at):
+            yield "records_lost", row.records_lost, max(0, start - commit)
+        if row.time_lag_seconds is not None and lag is not None and not _may_rest(at):
+            yield from self._find_wrong_age(row, lag, log, max(commit, start))
 
-    def _commits(self, group: str, at: tuple[str, int], begin: int, end: int) -> set[int | None]:
-        commits = self.truth.commits.get(group, {}).get(at, ())
-        return possible(commits, self.truth.commits_as_of(group, begin, end), end)
+    def _find_wrong_age(
+        self, row: Row, lag: int, log: Log, position: int
+    ) -> Iterator[tuple[str, Any, Any]]:
+        seconds, error = row.time_lag_seconds or 0.0, row.time_lag_error_seconds
+        if lag == 0 and seconds:
+            yield "age of nothing unread", seconds, 0
+            return
+        sent, acknowledged = find_times(log, position)
+        least = max(0.0, (row.read_at or 0) / 1_000 - self._run.ahead - acknowledged)
+        most = max(0.0, self._read_at - sent)
+        less, more = self._shifts
+        # Without an error an age is the least that it may be.
+        too_old = seconds - (error or 0.0) > most + more + _ROUNDING
+        too_young = error is not None and seconds + error < least + less - _ROUNDING
+        # A clock that went back makes an age 0, not less.
+        if lag and (too_young or too_old) and not (seconds == 0 and most + less < 0):
+            yield "age", f"{seconds} ± {error}", f"{least:.3f} to {most:.3f}"
 
-    def _status(self, where: str, row: Row, log: LogView) -> None:
-        status, commit = row["status"], row["committed_offset"]
-        beyond = commit is not None and commit > row["end_offset"]
-        least, most = self.lost(row, log)
-        self.verdict.checked["status"] += 1
-        if least and status != contract.ERR:
-            self.note("status", where, status, f"{least} records are lost")
-        elif row["status_reason"] == contract.RECORDS_LOST and not most:
-            self.note("status", where, row["status_reason"], "no record is lost")
-        elif row["lag"] is None and status is not None:
-            self.note("status", where, status, "there is no lag")
-        elif row["lag"] == 0 and not beyond and not most and status != contract.OK:
-            self.note("status", where, status, "nothing is unread")
-        elif status in _STANDING:
-            since = self._first_committed(row)
-            if since is not None and not self._may_have_stood(since):
-                self.note("status", where, status, f"the commit moved at {since}")
-            elif not self.may_be_older(row, log, self.run.window_ms / 1_000):
-                self.note("status", where, status, "the next record is younger than the window")
+    def _find_shifts(self) -> tuple[float, float]:
+        """Returns by how much clocks that jumped may make an age less, and more."""
+        before = [each.ahead for each in self._runs[-_RUNS_AFTER:]]
+        before += [each.ahead for each in self._runs if abs(each.ahead) <= _SLIGHT]
+        shifts = [0.0, self._run.ahead, *(self._run.ahead - each for each in before)]
+        return min(shifts), max(shifts)
 
-    def _first_committed(self, row: Row) -> int | None:
-        """Returns when the group first committed this offset after another one, ms; else null."""
-        at = row["topic"], row["partition_id"]
-        commits = self.truth.commits.get(row["consumer_group"], {}).get(at, ())
-        same = [each.sent for each in commits if each.offset == row["committed_offset"]]
-        before = any(each.sent < same[0] for each in commits) if same else False
-        return same[0] if before else None
+    def _count_missing(self, rows: dict[tuple[Any, ...], Row]) -> int:
+        """Returns how much was not read, and finds what is missing without a named reason."""
+        since, until = self._own
+        count, unnamed = 0, 0
+        more = sum(" more not read" in line for line in self._run.log)
+        for at in self._history.commits:
+            alive = any(
+                log.begun < since - _AFTERWARDS and log.over > until
+                for log in self._history.logs.get(at[1:], ())
+            )
+            if not alive or None in self._find_commits(at, since, until):
+                continue
+            row = rows.get(at)
+            count += row is None or row.unread_reason is not None
+            if row is None and not self._is_named(at):
+                unnamed += 1
+                self._verdict.missing["row: not named"] += 1
+                if not more:
+                    self._note("missing", at, "no row", "it is not named")
+        return count
 
-    def _may_have_stood(self, since: int) -> bool:
-        """Returns true if a run scheduled more than a window ago may have seen a commit of this
-        time, ms. Such a run may have begun late.
-        """
-        limit = self.run.taken_at - self.run.window_ms
-        return any(each.taken_at < limit and each.ended >= since for each in self.history.runs)
-
-    def groups(self) -> None:
-        """Holds groups that are said to be gone, or that never were, to their commits."""
-        for row in self.run.rows_of(_G):
-            group = row["consumer_group"]
-            if group not in self.truth.commits:
-                self.note("row", group, "a row", "no such group ever committed")
-            elif row["status_reason"] == contract.GONE:
-                self._gone(group)
-            elif row["unread_reason"] is not None and not self._by_group[group]:
-                self.verdict.missing[f"group: {row['unread_reason']}"] += 1
-
-    def _gone(self, group: str) -> None:
-        begin, end = self.run.began, self.run.ended
-        commits = self.truth.commits.get(group, {})
-        surely = [at for at in commits if None not in self._commits(group, at, begin, end)]
-        self.verdict.checked["gone"] += 1
-        if surely:
-            self.note("gone", group, "gone", f"it has commits on {_list(surely)}")
-
-    def presence(self) -> None:
-        """Finds committed partitions without a row, or unread, for which no reason is named."""
-        begin, end = self.run.began, self.run.ended
-        unnamed: list[tuple[str, str, int]] = []
-        for group, commits in self.truth.commits.items():
-            rows = {(row["topic"], row["partition_id"]): row for row in self._by_group[group]}
-            for at in commits:
-                topic = self.truth.living(at[0], begin, end)
-                if topic is None or not topic.exists(at[1], begin, end):
-                    continue
-                if None in self._commits(group, at, begin, end):
-                    continue
-                where, row = f"{group} on {at[0]}-{at[1]}", rows.get(at)
-                if row is None:
-                    why = self._reason(group, *at)
-                    self.verdict.missing[f"no row: {why or 'not named'}"] += 1
-                    if self.run.calm:
-                        self.note("missing", where, "no row", why or "and no reason is named")
-                    elif why is None:
-                        unnamed.append((group, *at))
-                elif self.run.calm and not is_read(row):
-                    self.note("recovery", where, row["unread_reason"], "no fault for two runs")
-        # Each problem that the log only counts is one of a group or of a partition.
-        more = sum(int(n.split()[1]) for n in self.run.log if n.endswith(" more not read"))
-        groups, partitions = {g for g, _, _ in unnamed}, {(t, p) for _, t, p in unnamed}
-        if min(len(groups), len(partitions)) > more:
-            for group, name, partition in unnamed:
-                where = f"{group} on {name}-{partition}"
-                self.note("missing", where, "no row", f"not named, and {more} more not read")
-
-    def _reason(self, group: str, topic: str, partition: int) -> str | None:
-        """Returns what the log blames for a missing row: a name, or a broker that it needs."""
-        wanted = (
+    def _is_named(self, at: GroupPartition) -> bool:
+        group, topic, number = at
+        names = (
             f"group {group!r} not read",
             f"topic {topic!r} not read",
-            f"partition {f'{topic}-{partition}'!r} not read",
+            f"partition {f'{topic}-{number}'!r} not read",
+            "broker ",
         )
-        for line in self.run.log:
-            if line.startswith(wanted):
-                return line.partition(" ")[0]
-            if line.startswith("broker ") and self._needs(topic, partition, line.split("'")[1]):
-                return "broker"
-        return None
+        return any(line.startswith(names) for line in self._run.log)
 
-    def _needs(self, topic: str, partition: int, broker: str) -> bool:
-        """Returns true if the broker led the partition or was under a fault, since it may then
-        have coordinated the group.
+    def _moments(self, run: Run) -> tuple[float, float]:
+        """Returns the first and the last moment that answers to a run may show."""
+        near = [
+            each
+            for each in self._faults
+            if each.begin - _RECOVERS <= run.ended and each.end + _RECOVERS >= run.began
+        ]
+        since = min([run.began, *(each.begin for each in near)]) - _AFTERWARDS
+        return since, run.ended + (_RECOVERS if near else _AFTERWARDS)
+
+    def _find_commits(self, at: GroupPartition, since: float, until: float) -> set[int | None]:
+        commits = self._history.commits.get(at, [])
+        first, last = (bisect_right(commits, when, key=_time_of) for when in (since, until))
+        before = commits[first - 1][1] if first else None
+        return {before, *(offset for _, offset in commits[first:last])}
+
+    def _find_starts(self, log: Log, since: float, until: float) -> tuple[int, int]:
+        """Returns the least and the greatest start; a broker that was killed forgets late ones."""
+        kills = [each.begin - _STARTS_KEPT for each in self._faults if each.name == "kill"]
+        surely = min([since, *(each for each in kills if each <= until)])
+        starts = [max([0, *(s for t, s in log.starts if t <= when)]) for when in (surely, until)]
+        return starts[0], starts[1]
+
+    def _find_move(self, at: GroupPartition, row: Row) -> float | None:
+        """Returns when this offset was first committed, if no run saw it more than a window ago.
+
+        Between two runs a commit may go and come back, which nobody sees.
         """
-        begin, at = self.run.began - _RECOVERS_MS, (topic, partition)
-        if not broker.isdigit():
-            nodes = {each.broker for each in self.truth.troubles}
-            return any(self.truth.troubled(node, begin, self.run.ended) for node in nodes)
-        leaders = [each.leaders[at] for each in self.history.runs[-1:] if at in each.leaders]
-        leaders += [self._topic_rows[at]["leader"]] if at in self._topic_rows else []
-        troubled = self.truth.troubled(int(broker), begin, self.run.ended)
-        return troubled or int(broker) in leaders
+        commits = self._history.commits.get(at, [])
+        same = [when for when, offset in commits if offset == row.committed_offset]
+        if not same or same[0] == commits[0][0]:
+            return None
+        limit = self._run.taken_at - WINDOW
+        seen = any(each.taken_at < limit and each.ended >= same[0] for each in self._runs)
+        return None if seen else same[0]
 
-    def metrics(self) -> None:
-        """Holds the published lag of groups to the truth if no snapshot was stored."""
-        whole = not any(" not read" in line for line in self.run.log)
-        for key, values in self.sets.items():
-            lag = values.get(contract.OFFSET_LAG)
-            if len(key) == 1 and lag is not None and not self.run.frames:
-                span = self._lag_alone(key[0], whole=whole)
-                self.within("metric OffsetLag", f"metrics of {key[0]}", lag, span)
-
-    def _lag_alone(self, group: str, *, whole: bool) -> tuple[int, int]:
-        """Returns the least and greatest lag of a group that the truth allows for this run.
-
-        Partitions that were not read count as they were, for a window. A run that could not load
-        what was known before does not miss topics that are hidden from it.
-        """
-        begin, end = self.run.began, self.run.ended
-        begin -= 0 if whole else self.run.window_ms + int(self.run.limit * 1_000)
-        least = most = 0
-        for name, partition in self.truth.commits.get(group, {}):
-            held = self._commits(group, (name, partition), begin, end)
-            lags = []
-            for topic in self.truth.topics.values():
-                there = topic.name == name and partition < len(topic.logs)
-                if there and topic.sent[partition] <= end and topic.deleted_acked >= begin:
-                    log, since = topic.logs[partition], self.truth.as_of(begin, end)
-                    offsets = held - {None} or {0}
-                    lags.append(find_lag(offsets, log.ends(since, end), log.starts(since, end)))
-            known = [each for each in lags if each is not None]
-            hidden = self.run.error is not None and (group, name) not in self.sets
-            surely = whole and not hidden and None not in held and len(known) == 1
-            least += known[0][0] if surely else 0
-            most += max((each[1] for each in known), default=0)
-        return least, most
-
-    def _one_of(self, rule: str, where: str, value: Any, expected: set[int | None]) -> None:
-        self.verdict.checked[rule] += 1
-        if value not in expected:
-            self.note(rule, where, value, f"one of {_list(expected)}")
+    def _note(self, rule: str, where: object, published: object, truth: object) -> None:
+        self._verdict.wrong.append(Finding(self._run, rule, str(where), published, truth))
 
 
-def find_lag(
-    commits: AbstractSet[int | None], ends: tuple[int, int], starts: tuple[int, int]
-) -> tuple[int, int] | None:
-    """Returns the least and greatest lag between these commits, ends and log starts; null if there
-    may be no commit.
-    """
-    offsets = [each for each in commits if each is not None]
-    if len(offsets) < len(commits) or not offsets:
-        return None
-    least = ends[0] - max(*offsets, starts[1])
-    return max(0, least), max(0, ends[1] - max(min(offsets), starts[0]))
+def find_ends(log: Log, since: float, until: float) -> tuple[int, float]:
+    """Returns the least and the greatest end: what was acknowledged, and what had been sent."""
+    surely = bisect_right(log.ends, since, key=_time_of)
+    begun = bisect_right(log.stamps, until)
+    most = log.offsets[begun] if begun < len(log.offsets) else float("inf")
+    return (log.ends[surely - 1][1] if surely else 0), most
 
 
-def is_read(row: Row) -> bool:
-    """Returns true if the run read the row."""
-    return row["unread_reason"] is None
+def find_times(log: Log, position: int) -> tuple[float, float]:
+    """Returns between which times the record at an offset, or what is there, became readable."""
+    place = bisect_left(log.offsets, position)
+    acknowledged = log.ends[place][0] if place < len(log.offsets) else float("inf")
+    if place < len(log.offsets) and log.offsets[place] == position:
+        return log.stamps[place], acknowledged
+    return (log.stamps[place - 1] if place else log.begun), acknowledged
 
 
-def _list(values: Any) -> str:
-    return format_list(sorted(map(str, values)), _NAMED)
+def _may_rest(at: GroupPartition) -> bool:
+    """Returns whether offsets may be markers, of which nobody knows who may not read records."""
+    return at[1].startswith(TRANSACTIONS)
+
+
+def _time_of(change: tuple[float, Any]) -> float:
+    return change[0]

@@ -80,13 +80,13 @@ class Writer:
         self._delivered = delivered
         self._producer = Producer(
             {
-                **config,
                 # A broker answers a connection's requests one by one, each for one partition: for
                 # hundreds of partitions they must be few, and must not wait for followers.
                 "acks": 1,
                 "linger.ms": 400,
                 "message.timeout.ms": 10_000,
                 "topic.metadata.refresh.interval.ms": 1_000,
+                **config,
             }
         )
         self._rng = np.random.default_rng(seed)
