@@ -25,37 +25,27 @@ def writing(archive: Path) -> tuple[str, ...]:
     return f"-XX:ArchiveClassesAtExit={archive}", "-Xlog:cds=off", "-Xlog:cds+dynamic=off"
 
 
-def archive_of(
-    server: KafkaServer, train: Callable[[Path], None], *, version: str | None = None
-) -> Path | None:
+def archive_of(server: KafkaServer, train: Callable[[Path], None]) -> Path | None:
     """Returns the archive of these jars for this Java, and makes it beside them if it is missing.
 
-    `train` has a broker start and end that leaves its archive in the file. `version` is what Java
-    says of its own build. Null where none can be made: brokers start without, later.
+    `train` has a broker start and end that leaves its archive in the file. Null where none can be
+    made: brokers start without, later.
     """
-    archive = server.folder / f"classes-{_digest(server, version or _java_version())}.jsa"
-    if not archive.is_file():
-        with suppress(KafkaClusterError, OSError):
-            _make(archive, train)
-    return archive if archive.is_file() else None
-
-
-def _make(archive: Path, train: Callable[[Path], None]) -> None:
-    console = Console(stderr=True)
-    console.print("Keeping the classes of Kafka's broker for quick starts, once (some seconds) ...")
-    with tempfile.TemporaryDirectory(prefix="archive-", dir=archive.parent) as scratch:
-        made = Path(scratch, archive.name)
-        train(made)
-        # A rename is all or nothing: of two processes the later one's file stays, and both serve.
-        made.replace(archive)
-
-
-def _digest(server: KafkaServer, version: str) -> str:
-    """Returns a digest of everything that Java compares before it uses an archive."""
+    # Java compares all of this before it uses an archive.
+    version = run_program(["java", "-Xinternalversion"], what="say its version")
     jars = [(jar, jar.stat()) for jar in sorted(server.jars.glob("*.jar"))]
     known = [f"{jar} {found.st_size} {found.st_mtime_ns}" for jar, found in jars]
-    return hashlib.sha256("\n".join([version, *known]).encode()).hexdigest()[:16]
-
-
-def _java_version() -> str:
-    return run_program(["java", "-Xinternalversion"], what="say its version")
+    digest = hashlib.sha256("\n".join([version, *known]).encode()).hexdigest()[:16]
+    archive = server.folder / f"classes-{digest}.jsa"
+    if not archive.is_file():
+        console = Console(stderr=True)
+        console.print("Keeping the classes of Kafka's broker for quick starts, once ...")
+        with (
+            suppress(KafkaClusterError, OSError),
+            tempfile.TemporaryDirectory(prefix="archive-", dir=server.folder) as scratch,
+        ):
+            made = Path(scratch, archive.name)
+            train(made)
+            # A rename is all or nothing: of two processes the later one's file stays, both serve.
+            made.replace(archive)
+    return archive if archive.is_file() else None

@@ -21,7 +21,7 @@ from dev.kafka.access import (
 )
 from dev.kafka.archive import archive_of, reading, writing
 from dev.kafka.errors import KafkaClusterError
-from dev.kafka.jars import KafkaServer, kafka_server, run_program
+from dev.kafka.jars import KafkaServer, kafka_server, kafka_version, run_program
 from dev.kafka.node.certificates import Authority, ClientPair
 from dev.kafka.node.guard import Guard
 from dev.kafka.node.process import BrokerProcess
@@ -214,12 +214,15 @@ def quick_start(server: KafkaServer) -> tuple[str, ...]:
     return QUICK_START if archive is None else (*QUICK_START, *reading(archive))
 
 
-def run_tool(bootstrap: str, name: str, *arguments: str) -> str:
-    """Return what a class of Kafka's own tools prints. Raises KafkaClusterError if it fails."""
+def run_group_tool(cluster: KafkaCluster, *arguments: str) -> str:
+    """Return what kafka-consumer-groups prints. Raises KafkaClusterError if it fails."""
     server = kafka_server()
+    # Where it was before Kafka had it in Java (KAFKA-14589).
+    package = "kafka.admin" if kafka_version() < (3, 8) else "org.apache.kafka.tools.consumer.group"
     command = ["java", *quick_start(server), "-cp", server.class_path]
-    command += [f"org.apache.kafka.tools.{name}", "--bootstrap-server", bootstrap]
-    return run_program([*command, *arguments], what=f"run {name}")
+    command += [f"{package}.ConsumerGroupCommand", "--bootstrap-server"]
+    command += [cluster.bootstrap("PLAINTEXT"), *arguments]
+    return run_program(command, what="run kafka-consumer-groups")
 
 
 def _leave_classes(archive: Path) -> None:

@@ -46,47 +46,39 @@ class KafkaServer:
         return self.folder / "bootstrap.checkpoint"
 
 
-def kafka_version(pom: Path = POM) -> tuple[int, ...]:
+def kafka_version() -> tuple[int, ...]:
     """Returns the version of the brokers: the environment's `KAFKA_VERSION`, else the pom's."""
-    named = os.environ.get(ENV_VERSION) or _default_version(pom)
+    found = re.search(r"<kafka\.version>([^<]+)<", POM.read_text(encoding="utf-8"))
+    named = os.environ.get(ENV_VERSION) or (found[1] if found else "")
     if not re.fullmatch(r"\d+\.\d+\.\d+", named):
         raise KafkaClusterError(f"{ENV_VERSION} must be a version such as 4.1.0, not {named!r}")
     return tuple(int(part) for part in named.split("."))
 
 
-def _default_version(pom: Path) -> str:
-    found = re.search(r"<kafka\.version>([^<]+)<", pom.read_text(encoding="utf-8"))
-    return found[1] if found else ""
-
-
-def kafka_server(*, cache: Path = CACHE, pom: Path = POM) -> KafkaServer:
-    """Returns the server of this pom and version, and downloads it if it is missing."""
-    version = ".".join(map(str, kafka_version(pom)))
-    digest = hashlib.sha256(pom.read_bytes() + version.encode()).hexdigest()[:16]
-    folder = cache / f"{version}-{digest}"
+def kafka_server() -> KafkaServer:
+    """Returns the server of the pom and this version, and downloads it if it is missing."""
+    version = ".".join(map(str, kafka_version()))
+    digest = hashlib.sha256(POM.read_bytes() + version.encode()).hexdigest()[:16]
+    folder = CACHE / f"{version}-{digest}"
     if not folder.is_dir():
-        _download(pom, version, folder)
+        _download(version, folder)
     return KafkaServer(folder)
 
 
-def _download(pom: Path, version: str, folder: Path) -> None:
+def _download(version: str, folder: Path) -> None:
     folder.parent.mkdir(parents=True, exist_ok=True)
     console = Console(stderr=True)
     console.print(f"Downloading the jars of Kafka {version} with Maven, once (about 45 MB) ...")
     with tempfile.TemporaryDirectory(prefix="download-", dir=folder.parent) as scratch:
         server = KafkaServer(Path(scratch, "server"))
-        _copy_dependencies(pom, version, server.jars)
+        command = ["mvn", "-q", "-B", "-f", str(POM), f"-Dkafka.version={version}"]
+        command += ["dependency:copy-dependencies", f"-DoutputDirectory={server.jars}"]
+        run_program(command, what="fetch Kafka's jars")
         _make_bootstrap(server, Path(scratch))
         # A rename is all or nothing; it fails when another process was quicker, whose files serve.
         with suppress(OSError):
             server.folder.rename(folder)
     console.print(f"Kafka's jars are in {folder}", soft_wrap=True)
-
-
-def _copy_dependencies(pom: Path, version: str, jars: Path) -> None:
-    command = ["mvn", "-q", "-B", "-f", str(pom), f"-Dkafka.version={version}"]
-    command.append("dependency:copy-dependencies")
-    run_program([*command, f"-DoutputDirectory={jars}"], what="fetch Kafka's jars")
 
 
 def _make_bootstrap(server: KafkaServer, scratch: Path) -> None:

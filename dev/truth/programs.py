@@ -24,8 +24,8 @@ from urllib.request import Request, urlopen
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from dev.kafka import KafkaClusterError
-from dev.kafka.cluster import run_tool
+from dev.kafka import KafkaCluster, KafkaClusterError
+from dev.kafka.cluster import run_group_tool
 from dev.kafka.node.settings import HOST, free_ports
 from dev.truth.judge import Look, Values
 
@@ -168,12 +168,12 @@ def read_lags_and_ages(text: str, program: Program) -> tuple[Values, Values]:
     return lags, ages
 
 
-def look_with_tool(bootstrap: str) -> Look:
+def look_with_tool(cluster: KafkaCluster) -> Look:
     """Returns what Kafka's own tool shows of all groups: nothing if a broker does not answer."""
     began, text = time.time(), ""
     with suppress(KafkaClusterError):
         options = ("--describe", "--all-groups", "--timeout", "30000")
-        text = run_tool(bootstrap, "consumer.group.ConsumerGroupCommand", *options)
+        text = run_group_tool(cluster, *options)
     return Look(TOOL, began, time.time(), (read_tool(text), {}))
 
 

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -12,19 +11,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from confluent_kafka import (
-    ConsumerGroupTopicPartitions,
     KafkaError,
     KafkaException,
     Producer,
-    TopicPartition,
 )
 from confluent_kafka.admin import AclOperation, AdminClient, NewTopic, ResourceType
 
 from dev.kafka import KafkaCluster
 from dev.kafka.access import acl
-from dev.kafka.cluster import quick_start
-from dev.kafka.jars import kafka_server, kafka_version
+from dev.kafka.cluster import run_group_tool
 from dev.kafka.readiness import READY_WITHIN, quiet_admin
+from dev.kafka.records import commit_offsets
 from kafka_lag.brokers.access import Access, Credentials
 from kafka_lag.brokers.login import FixedCredentials
 from kafka_lag.brokers.reading import ReadRequest
@@ -201,19 +198,8 @@ def produce(cluster: KafkaCluster, topic: str, counts: Mapping[int, int]) -> Non
 
 def commit(cluster: KafkaCluster, name: str, topic: str, offsets: Iterable[int]) -> None:
     """Commits for a group without members, partition 0 onwards."""
-    at = [TopicPartition(topic, partition, offset) for partition, offset in enumerate(offsets)]
-    deadline = time.monotonic() + ANSWERED_WITHIN
-    # A coordinator that has not heard of a new topic yet refuses each partition, not the request.
-    while any(partition.error for partition in _committed(cluster, name, at)):
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
-
-
-def _committed(cluster: KafkaCluster, name: str, at: list[TopicPartition]) -> list[TopicPartition]:
-    request = [ConsumerGroupTopicPartitions(name, at)]
-    (future,) = cluster.admin().alter_consumer_group_offsets(request).values()
-    partitions: list[TopicPartition] = future.result(ANSWERED_WITHIN).topic_partitions
-    return partitions
+    at = {(topic, partition): offset for partition, offset in enumerate(offsets)}
+    commit_offsets(cluster.admin(), {name: at})
 
 
 def tool_says(cluster: KafkaCluster) -> dict[tuple[str, str, int], Row]:
@@ -226,14 +212,3 @@ def tool_says(cluster: KafkaCluster) -> dict[tuple[str, str, int], Row]:
             key = cells[0], cells[1], int(cells[2])
             said[key] = {"committed": committed, "end": end, "lag": lag}
     return said
-
-
-def run_group_tool(cluster: KafkaCluster, *arguments: str) -> str:
-    """What Kafka's own kafka-consumer-groups prints."""
-    server = kafka_server()
-    command = ["java", *quick_start(server), "-cp", server.class_path]
-    # Where it was before it was written anew in Java (KAFKA-14589).
-    package = "kafka.admin" if kafka_version() < (3, 8) else "org.apache.kafka.tools.consumer.group"
-    tool = [f"{package}.ConsumerGroupCommand", "--bootstrap-server", cluster.bootstrap("PLAINTEXT")]
-    done = subprocess.run([*command, *tool, *arguments], capture_output=True, text=True, check=True)
-    return done.stdout

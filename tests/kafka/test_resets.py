@@ -10,6 +10,7 @@ import pytest
 from confluent_kafka import Consumer
 
 from dev.kafka import KafkaCluster
+from dev.kafka.cluster import run_group_tool
 from kafka_lag import contract
 from tests.kafka.looking import (
     ANSWERED_WITHIN,
@@ -21,7 +22,6 @@ from tests.kafka.looking import (
     only,
     partitions,
     produce,
-    run_group_tool,
 )
 
 pytestmark = [pytest.mark.kafka, pytest.mark.thorough]

@@ -10,11 +10,12 @@ from dataclasses import dataclass, replace
 from itertools import repeat
 from typing import Any
 
-from confluent_kafka import Producer, TopicPartition
+from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 
 from dev.kafka import KafkaCluster
 from dev.kafka.readiness import wait_until
+from dev.kafka.records import delete_records
 from kafka_lag.lag.model import LagReport
 from tests.kafka.looking import (
     ANSWERED_WITHIN,
@@ -74,9 +75,7 @@ class Watched:
 
     def delete_before(self, offset: int) -> None:
         """Deletes what partition 0 holds below this offset."""
-        request = [TopicPartition(self.name, 0, offset)]
-        for future in self.cluster.admin().delete_records(request).values():
-            future.result(ANSWERED_WITHIN)
+        delete_records(self.cluster.admin(), {(self.name, 0): offset})
 
     @contextmanager
     def looker(self, **rules: Any) -> Iterator[Looker]:

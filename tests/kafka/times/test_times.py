@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AclOperation, ResourceType
 
 from dev.kafka import NEWEST_IN_BATCH, KafkaCluster
 from dev.kafka.access import acl
+from dev.kafka.records import delete_records
 from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.time_index import NEWEST
@@ -21,11 +21,6 @@ from tests.kafka.times.asking import NO_ANSWER, NONE, index, write
 from tests.kafka_versions import needs
 
 pytestmark = [pytest.mark.kafka, pytest.mark.thorough]
-
-
-def delete_before(cluster: KafkaCluster, topic: str, offset: int) -> None:
-    for future in cluster.admin().delete_records([TopicPartition(topic, 0, offset)]).values():
-        future.result(ANSWERED_WITHIN)
 
 
 @pytest.mark.parametrize(
@@ -103,7 +98,7 @@ def test_that_there_is_none_may_be_untrue_behind_a_deleted_head(
     """The deleted record was its segment's newest: times up to it are sought there alone."""
     create(shared_cluster, "misled", config={"segment.ms": "3600000"})
     write(shared_cluster, "misled", [100, 10, 20], [300, 310])
-    delete_before(shared_cluster, "misled", 1)
+    delete_records(shared_cluster.admin(), {("misled", 0): 1})
     with index(shared_cluster, "^misled$") as brokers:
         brokers.read_all(1)
         minutes = (NEWEST, 0, 15, 50, 100, 100.5, 305, 400)
