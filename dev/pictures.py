@@ -8,7 +8,6 @@ and Java, and takes some three minutes. A page that changes makes new pictures d
 from __future__ import annotations
 
 import argparse
-import os
 import shutil
 import subprocess
 import sys
@@ -21,6 +20,7 @@ from typing import Any
 
 from rich.console import Console
 
+from dev.benchmarks.serve import Until
 from dev.sim.cases.days import BEGIN, DAY, HOUR
 from dev.sim.days import make_rules, write_day
 from dev.sim.events import (
@@ -38,8 +38,6 @@ from dev.sim.events import (
 )
 from dev.sim.world import Staged
 from kafka_lag.lag.group_settings import ByName
-from kafka_lag.snapshots.keys import taken_at_of
-from kafka_lag.snapshots.store import FolderStore
 from kafka_lag.views.latest_run import Snapshots
 from kafka_lag_cli.local_server import LocalServer
 
@@ -133,15 +131,10 @@ def shop_case() -> Case:
 
 def shot_status_page(browser: str, folder: Path) -> None:
     """The page as it was at 14:00: later runs are not there yet."""
-    with tempfile.TemporaryDirectory(prefix="kafka-lag-pictures-") as name:
-        until = Path(name)
-        for path in folder.rglob("*.parquet"):
-            key = str(path.relative_to(folder))
-            if (taken_at_of(key) or 0) <= _NOW * 1000:
-                (until / key).parent.mkdir(parents=True, exist_ok=True)
-                os.link(path, until / key)
-        with LocalServer(Snapshots(FolderStore(until), lambda: _NOW), lambda: _NOW) as server:
-            shot(browser, f"{server.url}/cluster/{CLUSTER}", DOCS / "status-page.png", _STATUS_SIZE)
+    store = Until(folder)
+    store.now_ms = round(_NOW * 1000)
+    with LocalServer(Snapshots(store, lambda: _NOW), lambda: _NOW) as server:
+        shot(browser, f"{server.url}/cluster/{CLUSTER}", DOCS / "status-page.png", _STATUS_SIZE)
 
 
 def shot(browser: str, url: str, picture: Path, size: tuple[int, int]) -> None:

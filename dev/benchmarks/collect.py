@@ -19,7 +19,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from rich.console import Console
 from rich.table import Table
 
-from dev.benchmarks.collector_process import RUNS, command, options_of, read_figures
+from dev.benchmarks.collector_process import RUNS, read_figures
 from dev.kafka import KafkaCluster
 from dev.kafka.__main__ import hold
 from dev.kafka.readiness import wait_for_topics
@@ -66,10 +66,13 @@ def main(argv: Sequence[str] | None = None) -> int:
             wanted = max(1, size // GROUP_SIZE)
             commit_groups(cluster.admin(), range(groups, wanted))
             groups = wanted
-            figures = measure_collector(cluster, options.runs)
+            (figures,) = read_figures(cluster, RUNS, runs=options.runs, interval_ms=MINUTE_MS)
             table.add_row(*_row(groups, figures))
-            too_large += find_excess(groups * GROUP_SIZE, figures["peak_mb"])
-            console.print(f"{groups * GROUP_SIZE:,} group-partitions measured")
+            read = groups * GROUP_SIZE
+            most = _LEAST_MB + _MB_OF_A_THOUSAND * read / 1_000
+            if figures["peak_mb"] > most:
+                too_large.append(f"{read:,} group-partitions took more than {most:.0f} MB.")
+            console.print(f"{read:,} group-partitions measured")
         console.print(table)
         console.print(f"Medians of {options.runs} warm runs; cold is the first, with connecting.")
         for sentence in too_large:
@@ -78,14 +81,6 @@ def main(argv: Sequence[str] | None = None) -> int:
             with suppress(KeyboardInterrupt):
                 hold(cluster)
     return 1 if too_large else 0
-
-
-def find_excess(size: int, peak_mb: float) -> list[str]:
-    """A sentence where a collector of so many group-partitions takes more memory than it may."""
-    most = _LEAST_MB + _MB_OF_A_THOUSAND * size / 1_000
-    if peak_mb <= most:
-        return []
-    return [f"{size:,} group-partitions took {peak_mb:.0f} MB of at most {most:.0f}."]
 
 
 def _row(groups: int, figures: dict[str, Any]) -> list[str]:
@@ -133,13 +128,6 @@ def commit_groups(admin: AdminClient, groups: Sequence[int]) -> None:
 
 def _topic(number: int) -> str:
     return f"bench-topic-{number:03}"
-
-
-def measure_collector(cluster: KafkaCluster, runs: int) -> dict[str, Any]:
-    """A cold run and so many warm ones in a process of its own, as `collector_process` has them."""
-    options = options_of(cluster, runs=runs, interval_ms=MINUTE_MS)
-    (figures,) = read_figures(command(RUNS), options)
-    return figures
 
 
 if __name__ == "__main__":

@@ -21,7 +21,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, TextIO
 
-from dev.benchmarks.memory import peak_mb, read_memory
 from dev.kafka import KafkaCluster
 from kafka_lag import contract
 from kafka_lag.brokers.access import Access, Credentials
@@ -37,6 +36,7 @@ from kafka_lag.sinks.metric_sets import ConfiguredSink
 from kafka_lag.snapshots.store import FolderStore
 
 RUNS, SCHEDULE = "runs", "schedule"
+MB = 2**20
 _WINDOW_RUNS = 10
 
 
@@ -44,28 +44,28 @@ class ProcessError(Exception):
     """The collecting process did not run to its end."""
 
 
-def command(mode: str) -> list[str]:
-    """What starts the process."""
-    return [sys.executable, "-m", "dev.benchmarks.collector_process", mode]
+def read_memory(pid: int | str = "self") -> tuple[int, int]:
+    """Returns a process's bytes in RAM now, and the most there were; on Linux. Raises OSError."""
+    lines = Path("/proc", str(pid), "status").read_text().splitlines()
+    values = {name: value for name, _, value in (line.partition(":") for line in lines)}
+    now, peak = (int(values[name].split()[0]) * 1024 for name in ("VmRSS", "VmHWM"))
+    return now, peak
 
 
-def options_of(cluster: KafkaCluster, **more: Any) -> dict[str, Any]:
-    """The options by which the process reaches a cluster, and `more` of them."""
+def read_figures(cluster: KafkaCluster, mode: str, **more: Any) -> Iterator[dict[str, Any]]:
+    """Yields the figures that the process writes of a cluster, with `more` options.
+
+    Raises ProcessError if it does not end well.
+    """
     user = cluster.users["monitor"]
-    return {
+    options = {
         "bootstrap_servers": cluster.bootstrap("SASL_SSL").split(","),
         "cafile": str(cluster.cafile),
         "username": user.username,
         "password": user.password,
         **more,
     }
-
-
-def read_figures(process: Sequence[str], options: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """The figures that a process writes, a line of JSON each; `options` go to its stdin.
-
-    Raises ProcessError when it does not end well.
-    """
+    process = [sys.executable, "-m", "dev.benchmarks.collector_process", mode]
     environment = {**os.environ, **contract.MEMORY_SETTINGS, **contract.THREAD_SETTINGS}
     with subprocess.Popen(
         process, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
@@ -153,7 +153,7 @@ def _counted_runs(options: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         "least": min(seconds),
         "most": max(seconds),
         "cpu": statistics.median(cpu for _, cpu in warm),
-        "peak_mb": peak_mb(),
+        "peak_mb": read_memory()[1] / MB,
     }
 
 
@@ -198,7 +198,7 @@ def _sample(
     gc.collect()
     return {
         "seconds": passed,
-        "resident_mb": read_memory("self")[0] / 1e6,
+        "resident_mb": read_memory()[0] / 1e6,
         "descriptors": len(os.listdir("/proc/self/fd")),
         "threads": threading.active_count(),
         "runs": runs,

@@ -11,18 +11,12 @@ from __future__ import annotations
 import argparse
 import statistics
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TypeAlias
 
 from rich.console import Console
 
-from dev.benchmarks.collector_process import (
-    SCHEDULE,
-    ProcessError,
-    command,
-    options_of,
-    read_figures,
-)
+from dev.benchmarks.collector_process import SCHEDULE, ProcessError, read_figures
 from dev.kafka import KafkaCluster, KafkaClusterError
 from dev.traffic import Traffic
 
@@ -47,8 +41,8 @@ def growth(samples: Sequence[Sample], warm_up: float, name: str) -> float:
     return statistics.median(warm[-few:]) - statistics.median(warm[:few]) if warm else 0.0
 
 
-def faults_of(samples: Sequence[Sample], seconds: float, interval: float) -> list[str]:
-    """What makes a soak of `seconds` with a run each `interval` fail, a sentence each."""
+def faults_of(samples: Sequence[Sample], seconds: float) -> list[str]:
+    """What makes a soak of `seconds` with a run each second fail, a sentence each."""
     warm_up = warm_up_of(seconds)
     warm = [each for each in samples if each["seconds"] >= warm_up]
     found = []
@@ -57,7 +51,7 @@ def faults_of(samples: Sequence[Sample], seconds: float, interval: float) -> lis
         found.append(f"the last figures are of minute {last / 60:.1f} of {seconds / 60:.1f}")
     if len(warm) < 2 or not warm[-1]["runs"]:  # noqa: PLR2004 - a growth has two ends
         return [*found, "nothing was measured after the warm-up"]
-    if (share := share_of_runs(samples, seconds, interval)) < LEAST_RUNS:
+    if (share := share_of_runs(samples, seconds)) < LEAST_RUNS:
         found.append(f"only {share:.0%} of the scheduled runs were made")
     if (more := growth(samples, warm_up, "resident_mb")) >= GROWTH_MB:
         found.append(f"memory grew by {more:.2f} MB after the warm-up")
@@ -71,9 +65,9 @@ def faults_of(samples: Sequence[Sample], seconds: float, interval: float) -> lis
     return found
 
 
-def share_of_runs(samples: Sequence[Sample], seconds: float, interval: float) -> float:
+def share_of_runs(samples: Sequence[Sample], seconds: float) -> float:
     """Runs that were made ÷ runs that the schedule has in `seconds`."""
-    return samples[-1]["runs"] * interval / seconds if samples else 0.0
+    return samples[-1]["runs"] / seconds if samples else 0.0
 
 
 def warm_up_of(seconds: float) -> float:
@@ -81,27 +75,21 @@ def warm_up_of(seconds: float) -> float:
     return min(_WARM_UP_SECONDS, _WARM_UP_SHARE * seconds)
 
 
-def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
-    """Read the command line; --help and mistakes end the process as argparse does."""
-    parser = argparse.ArgumentParser(prog="python -m dev.benchmarks.soak", description=__doc__)
-    parser.add_argument("--minutes", type=float, default=60.0, help="how long (default: 60)")
-    parser.add_argument(
-        "--interval", type=int, default=1, metavar="SECONDS", help="between runs (default: 1)"
-    )
-    return parser.parse_args(arguments)
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Soak; 1 if something grew or failed."""
-    options, console = parse(arguments), Console(soft_wrap=True)
-    seconds, interval = options.minutes * 60, options.interval
+    parser = argparse.ArgumentParser(prog="python -m dev.benchmarks.soak", description=__doc__)
+    parser.add_argument("--minutes", type=float, default=60.0, help="how long (default: 60)")
+    seconds, console = parser.parse_args(arguments).minutes * 60, Console(soft_wrap=True)
     samples: list[Sample] = []
     found: list[str] = []
     try:
         with KafkaCluster() as cluster, Traffic(cluster) as traffic:
             traffic.wait_until_ready()
             console.print("".join(f"{title:>13}" for title in _TITLES), markup=False)
-            for sample in samples_of(cluster, seconds, interval):
+            every = seconds / _SAMPLES
+            for sample in read_figures(
+                cluster, SCHEDULE, seconds=seconds, sample_seconds=every, interval_ms=1_000
+            ):
                 samples.append(sample)
                 console.print(_line(sample), markup=False)
     except KafkaClusterError as error:
@@ -112,23 +100,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     warm_up = warm_up_of(seconds)
     more = growth(samples, warm_up, "resident_mb")
     console.print(f"Growth after {warm_up / 60:.1f} minutes: {more:+.2f} MB", markup=False)
-    share = share_of_runs(samples, seconds, interval)
+    share = share_of_runs(samples, seconds)
     console.print(f"Runs: {share:.1%} of those scheduled", markup=False)
-    found += faults_of(samples, seconds, interval)
+    found += faults_of(samples, seconds)
     for fault in found:
         console.print(fault, style="red", markup=False)
     return 1 if found else 0
-
-
-def samples_of(cluster: KafkaCluster, seconds: float, interval: int) -> Iterator[Sample]:
-    """Figures of a process that collects, sample by sample. Raises ProcessError."""
-    options = options_of(
-        cluster,
-        seconds=seconds,
-        sample_seconds=seconds / _SAMPLES,
-        interval_ms=interval * 1000,
-    )
-    return read_figures(command(SCHEDULE), options)
 
 
 def _line(sample: Sample) -> str:

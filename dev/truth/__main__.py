@@ -35,15 +35,13 @@ from dev.sim.live.planting import (
 from dev.sim.live.stage import Scene
 from dev.sim.live.writer import Writer
 from dev.truth.judge import Look, judge
-from dev.truth.page import Cells, write_page, write_tables
+from dev.truth.page import Cells, list_cells, write_page
 from dev.truth.programs import INSTALLED, TOOL, Program, Running, look_with_tool, take_programs
 from dev.truth.scenarios import SCENARIOS, read_logs
 
 PAGE = Path(__file__).parents[2] / "docs" / "truth.md"
 # The page of a run without all programs or scenarios.
 PART = INSTALLED / "part.md"
-# Each value that was judged.
-TABLES = INSTALLED / "tables.md"
 _LOOKS_APART, _STARTS_WITHIN = 15.0, 120.0
 # Seconds before the looks, and how many: two intervals of the slowest program, so that it has a
 # history, and one after a change.
@@ -83,7 +81,7 @@ class Run:
             for number in range(looks):
                 time.sleep(max(0.0, began + number * _LOOKS_APART - time.time()))
                 self._looks[phase] += pool.map(Running.look, running)
-        by_tool = look_with_tool(self._scene.cluster.bootstrap("PLAINTEXT"))
+        by_tool = look_with_tool(self._scene.cluster)
         self._looks[phase].append(by_tool)
         if phase == SETTLED:
             self._looks[FIRST].append(by_tool)
@@ -163,12 +161,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(error)
         return 1
     page = options.page or (PART if missing or len(chosen) < len(every) else PAGE)
-    for each in (page, TABLES):
-        each.parent.mkdir(parents=True, exist_ok=True)
+    page.parent.mkdir(parents=True, exist_ok=True)
     text = write_page(PAGE.read_text(encoding="utf-8"), here, chosen, cells)
     page.write_text(text, encoding="utf-8")
-    TABLES.write_text(write_tables(here, chosen, cells), encoding="utf-8")
-    _say(f"{page} is written, and each value to {TABLES}")
+    for line in list_cells(cells):
+        _say(line)
+    _say(f"{page} is written")
     return 0
 
 

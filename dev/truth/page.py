@@ -1,18 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The result as tables: a short one for `docs/truth.md`, and every cell for contributors."""
+"""Writes the result: tables for `docs/truth.md`, and a line for each number that was not right."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TypeAlias
 
 from dev.kafka.jars import kafka_version
-from dev.sim.live.logs import AGE, LAG, Expected
 from dev.sim.live.planting import Scenario
 from dev.truth.judge import NUMBERS, Cell, Verdict
 from dev.truth.programs import Program
-from kafka_lag.wording.formatting import format_short_duration
 
 _RUN = """\
 {scenarios} scenarios were planted on three real brokers of Kafka {kafka} and read side by side by
@@ -21,23 +19,8 @@ page. So many scenarios each program showed right, late, not at all, or wrong:
 
 {counts}
 """
-_TABLES = """\
-# Offset lag
-
-In records. The truth is that of a look of ours, of the partition with most.
-
-{lags}
-
-# Time lag
-
-The age of the first unread record, of the worst partition of a topic, and what is allowed. A
-program without a column has no such number.
-
-{ages}
-"""
 # What a program is blamed for on the page.
 _BLAMED = (Verdict.LATE, Verdict.WRONG)
-
 
 # By number, scenario's title and program's name.
 Cells: TypeAlias = Mapping[tuple[int, str, str], Cell]
@@ -57,10 +40,17 @@ def write_page(
     return replace_part(replace_part(page, "run", run), "tables", _blame(programs, cells))
 
 
-def write_tables(programs: Sequence[Program], scenarios: Sequence[Scenario], cells: Cells) -> str:
-    """Returns a table of every cell for each of the two numbers."""
-    lags, ages = (_tabulate(number, programs, scenarios, cells) for number in (LAG, AGE))
-    return _TABLES.format(lags=lags, ages=ages)
+def list_cells(cells: Cells) -> Iterator[str]:
+    """Yields a line for each value that was not right, with the truth and the share of looks."""
+    for (number, title, program), cell in cells.items():
+        if cell.verdict != Verdict.RIGHT:
+            shown = "nothing" if cell.value is None else f"{cell.value:,.0f}"
+            truth = " or ".join(f"{low:,.0f} to {high:,.0f}" for low, high in cell.expected.ranges)
+            yield (
+                f"{title}: {program} showed a {NUMBERS[number]} of {shown}, "
+                f"{cell.verdict.name.lower()} in {cell.looks} of {cell.of} looks; "
+                f"the truth is {truth or 'none'}"
+            )
 
 
 def replace_part(page: str, name: str, text: str) -> str:
@@ -74,30 +64,6 @@ def table_of(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Returns a table in Markdown."""
     lines = [heads, ["---"] * len(heads), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
-def cell_text(cell: Cell, number: int) -> str:
-    """Returns a cell: right, late, absent or wrong, with the truth and the share of the looks."""
-    if cell.verdict == Verdict.RIGHT:
-        return "right"
-    share = "" if cell.looks == cell.of else f", {cell.looks} of {cell.of}"
-    if cell.value is None:
-        return f"absent{share}"
-    word = "**wrong**" if cell.verdict == Verdict.WRONG else "late"
-    return f"{word}: {_write(cell.value, number)} ({truth_text(cell.expected, number)}{share})"
-
-
-def truth_text(expected: Expected, number: int) -> str:
-    """Returns what would have been right."""
-    found = []
-    for low, high in expected.ranges:
-        bounds = dict.fromkeys((_write(max(0.0, low), number), _write(high, number)))
-        found.append(" to ".join(bounds))
-    return " or ".join(dict.fromkeys(found)) or "none"
-
-
-def _write(value: float, number: int) -> str:
-    return f"{value:,.0f}" if number == LAG else format_short_duration(value, round)
 
 
 def _count(programs: Sequence[Program], cells: Cells) -> str:
@@ -122,16 +88,3 @@ def _blame(programs: Sequence[Program], cells: Cells) -> str:
         rows.append(row)
     heads = ["program", *(f"wrong or late {name}" for name in NUMBERS.values())]
     return table_of(heads, rows)
-
-
-def _tabulate(
-    number: int, programs: Sequence[Program], scenarios: Sequence[Scenario], cells: Cells
-) -> str:
-    names = [each.name for each in programs if number == LAG or each.age]
-    rows = []
-    for each in scenarios:
-        shown = [cells[number, each.title, name] for name in names]
-        truth = truth_text(shown[0].expected, number)
-        texts = (cell_text(cell, number) for cell in shown)
-        rows.append([each.title, each.planted, truth, *texts])
-    return table_of(["scenario", "planted", "truth", *names], rows)

@@ -16,7 +16,7 @@ from dataclasses import replace
 from http.client import HTTPException
 from pathlib import Path
 
-from dev.benchmarks.memory import MB, read_memory
+from dev.benchmarks.collector_process import MB, read_memory
 from dev.kafka.readiness import wait_until
 from dev.truth.page import table_of
 from dev.truth.programs import OURS, TOOL, Program, Running, take_programs
