@@ -28,7 +28,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION = 20
 
 .DEFAULT_GOAL := help
-.PHONY: help prerequisites setup demo report test test-rest test-all test-of test-lowest test-kafka test-glue-5 golden check format lint types \
+.PHONY: help prerequisites setup demo report test test-rest test-all test-of test-lowest test-kafka golden check format lint types \
         faults cost cdk diff deploy template destroy synth docs rehearse chart clean
 
 help: ## list the targets that people use; dev/README.md has the others
@@ -103,12 +103,6 @@ test-kafka: setup
 	@failed=0; for version in $(or $(VERSION),''); do \
 	  KAFKA_VERSION=$$version $(BIN)/pytest -q -m kafka -n $(WORKERS) --dist loadfile || failed=1; \
 	done; exit $$failed
-
-# Python, Spark, pyarrow and numpy as on Glue 5.1, over what the lock file has.
-# The daily job's tests on Spark 3.5.6 and Python 3.11.
-test-glue-5: setup
-	$(UV) run --isolated --frozen --all-extras --all-groups --python 3.11 --with pyspark==3.5.6 --with pyarrow==17.0.0 \
-	  --with numpy==1.26.4 pytest -n 2 --dist loadfile tests/glue_jobs
 
 # uv audit ends with 2 where it cannot reach the database of advisories.
 check: setup ## format, lint, types, known weaknesses of dependencies, tests
