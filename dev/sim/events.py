@@ -161,10 +161,7 @@ class Kill(_Members):
 
 
 class Leave(_Members):
-    """The members leave the group in good order, as when a service is scaled in.
-
-    In memory they may return after some seconds.
-    """
+    """The members leave the group in good order; in memory they may return after some seconds."""
 
 
 class Join(Event):
@@ -175,10 +172,7 @@ class Join(Event):
 
 
 class Deploy(Event):
-    """All members are replaced, one every `every` seconds: each leaves and returns after `pause`.
-
-    With `ms` the new ones spend so long on a record.
-    """
+    """Members are replaced one by one: each leaves and returns after `pause`, with another `ms`."""
 
     group: str
     pause: float = 15.0
@@ -187,10 +181,9 @@ class Deploy(Event):
 
 
 class Flap(Event):
-    """The last `members` of the group end and return again and again.
+    """The last `members` are there for `up` seconds, and away for `down` seconds, again and again.
 
-    They are there for `up` seconds and away for `down` seconds. `kill`: without leaving first.
-    In memory it may last for some seconds only.
+    `kill`: without leaving first. In memory it may last for some seconds only.
     """
 
     group: str
@@ -242,10 +235,7 @@ class Delete(Event):
 
 
 class Grow(Event):
-    """The topic gets these partitions, which it did not have before. In memory only.
-
-    `seen`: members read them as well.
-    """
+    """The topic gets these partitions. `seen`: members read them as well. In memory only."""
 
     topic: str
     partitions: tuple[int, ...]

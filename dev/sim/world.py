@@ -432,11 +432,8 @@ class Staged:
 
     def _change(self, event: Event) -> Callable[[], object] | None:
         """Changes what the event changes; returns what undoes it, or None for what cannot end."""
-        world, topics, groups = self.world, self._topics, self._groups
+        groups = self._groups
         match event:
-            case on.Produce(topic, times, ramp):
-                self._change_rates(topic, times, ramp)
-                return partial(self._change_rates, topic, 1.0, ramp)
             case on.Slow(group):
                 self._slow_down(event)
                 return partial(self._slow_down, replace(event, ms=self.case.groups[group].ms))
@@ -460,7 +457,7 @@ class Staged:
             case on.Deploy():
                 self._deploy(event)
             case on.Flap(group, lasts=lasts):
-                until = math.inf if lasts is None else world.now + lasts
+                until = math.inf if lasts is None else self.world.now + lasts
                 self._flap(event, self._names(group, None)[-event.members :], until)
             case on.Poison(group, partition, then):
                 self._poison(group, partition, then)
@@ -474,10 +471,20 @@ class Staged:
                 self._skip(groups[group])
             case on.Delete(group):
                 groups[group].exists = False
-                world.gone.add(group)
+                self.world.gone.add(group)
+            case _:
+                return self._change_topic(event)
+        return None
+
+    def _change_topic(self, event: Event) -> Callable[[], object] | None:
+        topics = self._topics
+        match event:
+            case on.Produce(topic, times, ramp):
+                self._change_rates(topic, times, ramp)
+                return partial(self._change_rates, topic, 1.0, ramp)
             case on.Grow(topic, partitions, seen):
                 topics[topic].there[list(partitions)] = True
-                for state in groups.values():
+                for state in self._groups.values():
                     if state.topic is topics[topic] and not seen:
                         state.blind |= set(partitions)
             case on.Reassign(topic, rate):
@@ -510,6 +517,14 @@ class Staged:
                 chosen = list(range(copied.partitions) if partitions is None else partitions)
                 copied.in_sync[chosen] = in_sync
                 return partial(copied.in_sync.__setitem__, chosen, copied.copies)
+            case _:
+                return self._change_answers(event)
+        return None
+
+    def _change_answers(self, event: Event) -> Callable[[], object] | None:
+        """Changes a broker, or what is answered."""
+        world = self.world
+        match event:
             case on.StopBroker(broker):
                 self._stop_broker(broker)
                 return partial(self._start_broker, broker)
@@ -520,7 +535,7 @@ class Staged:
             case on.Unread(reason, str() as group, str() as topic):
                 return _put({(group, topic): reason}, world.unread_commits)
             case on.Unread(reason, None, str() as topic, partitions):
-                every = range(topics[topic].partitions)
+                every = range(self._topics[topic].partitions)
                 chosen = list(every if partitions is None else partitions)
                 reasons = {(topic, number): reason for number in chosen}
                 return _put(reasons, world.unread_partitions)
