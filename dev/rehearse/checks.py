@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import re
 from base64 import b64decode
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -41,26 +40,6 @@ _LASTING = frozenset(
         "SecretsManager::Secret",
     }
 )
-# Service, call, what its answer holds, and the name in each: to see what is left.
-_LISTED = (
-    ("lambda", "list_functions", "Functions", "FunctionName"),
-    ("iam", "list_roles", "Roles", "RoleName"),
-    ("logs", "describe_log_groups", "logGroups", "logGroupName"),
-    ("cloudwatch", "describe_alarms", "MetricAlarms", "AlarmName"),
-    ("cloudwatch", "list_dashboards", "DashboardEntries", "DashboardName"),
-    ("scheduler", "list_schedules", "Schedules", "Name"),
-    ("events", "list_rules", "Rules", "Name"),
-    ("sns", "list_topics", "Topics", "TopicArn"),
-    ("sqs", "list_queues", "QueueUrls", ""),
-    ("secretsmanager", "list_secrets", "SecretList", "Name"),
-    ("glue", "get_databases", "DatabaseList", "Name"),
-    ("glue", "get_jobs", "Jobs", "Name"),
-    ("glue", "get_triggers", "Triggers", "Name"),
-    ("athena", "list_work_groups", "WorkGroups", "Name"),
-    ("ssm", "describe_parameters", "Parameters", "Name"),
-    ("ec2", "describe_security_groups", "SecurityGroups", "GroupName"),
-)
-_AROUND = re.compile(r"^(arn:.*:|https?://.*/|/aws/(cloudformation|lambda)/|/)")
 _COLLECTED = {"groups": 1, "objects_written": 3}
 
 
@@ -228,22 +207,21 @@ def changes(rehearsal: Rehearsal) -> list[str]:
 
 
 def removal(rehearsal: Rehearsal) -> list[str]:
-    """Returns what is left of a removed cluster, except its snapshots."""
+    """Returns stacks and tables that still have a removed cluster; its snapshots must be there."""
     emulator, faults = rehearsal.emulator, stacks(rehearsal, plain=False)
     tables = emulator.client("glue").get_tables(DatabaseName="kafka_lag")["TableList"]
     for table in tables:
         clusters = table["Parameters"].get("projection.cluster.values")
         if clusters != FULL:
             faults.append(f"The table {table['Name']} has the clusters {clusters}")
-    left = _left(rehearsal, f"{NAME}-{PLAIN}", f"{NAME}/{PLAIN}")
     bucket = rehearsal.output(SHARED_STACK, "Bucket")
     if not any(f"/cluster={PLAIN}/" in key for key in rehearsal.keys(bucket)):
         faults.append(f"The snapshots of {PLAIN} are gone")
-    return faults + left
+    return faults
 
 
 def destruction(rehearsal: Rehearsal, bucket: str) -> list[str]:
-    """Returns what is left of a destroyed deployment, except the bucket and its content."""
+    """Returns the stacks that are left; the bucket must be there with its content."""
     faults = [
         f"The stack {name} is {state}"
         for name, state in _stacks(rehearsal).items()
@@ -251,7 +229,7 @@ def destruction(rehearsal: Rehearsal, bucket: str) -> list[str]:
     ]
     if not any(key.startswith(f"{contract.SNAPSHOT_PREFIX}/") for key in rehearsal.keys(bucket)):
         faults.append("The snapshots are gone")
-    return faults + _left(rehearsal, NAME)
+    return faults
 
 
 def resources(rehearsal: Rehearsal) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -294,21 +272,3 @@ def _threshold(rehearsal: Rehearsal, alarm: str) -> float:
 
 def _first_step(rehearsal: Rehearsal) -> float:
     return _threshold(rehearsal, "scale-out/services/billing")
-
-
-def _left(rehearsal: Rehearsal, *prefixes: str) -> list[str]:
-    """Returns resources whose names begin with one of the prefixes; buckets are not listed."""
-    found: list[str] = []
-    for service, operation, parts, name in _LISTED:
-        answer = getattr(rehearsal.emulator.client(service), operation)()
-        items = answer.get(parts, [])
-        names = (item if isinstance(item, str) else item[name] for item in items)
-        found += [
-            f"{each} of {service} is left" for each in names if _bare(each).startswith(prefixes)
-        ]
-    return found
-
-
-def _bare(name: str) -> str:
-    """Returns a name without the account and path that a service adds, spelled with hyphens."""
-    return _AROUND.sub("", name).replace("_", "-")
