@@ -11,7 +11,7 @@ from rich.table import Table
 
 def print_lines(title: str, columns: str, lines: Iterable[tuple[Sequence[object], str]]) -> bool:
     """Prints the cells of each line and what is wrong; returns whether nothing is."""
-    table, right = Table(*columns.split(" | "), "wrong", title=title), True
+    table, right = Table(*columns.split(" | "), "fault", title=title), True
     for cells, fault in lines:
         table.add_row(*map(str, cells), f"[red]{fault}" if fault else "")
         right &= not fault
