@@ -31,6 +31,7 @@ _SUBCOMMANDS = {
     "doctor": "find what keeps a login from reading, and print what repairs it",
     "why": "explain why a group is behind, and what to do",
     "alive": "say whether a member moves its partitions, for a liveness probe",
+    "mute": "mute a group's messages and alarms for a while",
     "tasks": "say how many tasks groups need, now and by hour of the week",
     "replay": "try the alarms of a configuration on past days",
     "diff": "compare two configurations: keys, alarms, cost, pages",

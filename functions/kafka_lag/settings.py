@@ -17,6 +17,7 @@ from typing import Any
 
 from kafka_lag import contract
 from kafka_lag.brokers.access import IAM, Access
+from kafka_lag.contract.mute_windows import MuteWindow
 from kafka_lag.errors import ConfigError
 from kafka_lag.lag.group_settings import (
     ByName,
@@ -258,6 +259,7 @@ def _rules(document: Mapping[str, Any]) -> Rules:
         runbooks=ByName.of(document["runbook_url"].items()),
         sla_seconds=ByName.of(document["sla_seconds"].items()),
         objectives=ByName.of((name, _objective(keys)) for name, keys in document["slo"].items()),
+        mutes=tuple(MuteWindow.of(each) for each in document["mute"]),
         hold=document["hold"],
         tolerance=Tolerance(document["tolerance"]["floor_ms"], document["tolerance"]["share"]),
         lookup_budget=document["lookup_budget"],

@@ -34,6 +34,7 @@ from kafka_lag_config.alarm_rules import (
     broker_rules,
     full_name,
     group_rules,
+    muted_alarms,
     query_brokers,
     query_groups,
     query_rules,
@@ -223,12 +224,27 @@ class ClusterAlarms:
 
     def make(self) -> tuple[cloudwatch.IAlarm, ...]:
         """Every alarm that can have data."""
-        return (
-            *self._reporter(),
-            *self._any_group(),
-            *self._named_groups(),
-            *self._brokers(),
-        )
+        reporter, of_groups = tuple(self._reporter()), (*self._any_group(), *self._named_groups())
+        self._mute(of_groups)
+        return (*reporter, *of_groups, *self._brokers())
+
+    def _mute(self, alarms: Sequence[cloudwatch.IAlarm]) -> None:
+        """Makes the rules of the configured windows, after the alarms that they name."""
+        for number, (keys, names) in enumerate(muted_alarms(self.cluster, self.name)):
+            expression, duration = keys.schedule
+            rule = cloudwatch.CfnAlarmMuteRule(
+                self.scope,
+                f"Mute{number}",
+                name=alarm_name(self.name, self.cluster.name, "mute", str(number)),
+                description=keys.reason,
+                rule=cloudwatch.CfnAlarmMuteRule.RuleProperty(
+                    schedule=cloudwatch.CfnAlarmMuteRule.ScheduleProperty(
+                        expression=expression, duration=duration
+                    )
+                ),
+                mute_targets=cloudwatch.CfnAlarmMuteRule.MuteTargetsProperty(alarm_names=names),
+            )
+            rule.node.add_dependency(*alarms)
 
     def _reporter(self) -> Iterator[cloudwatch.IAlarm]:
         """On the reporter itself: without them silence would look like health.

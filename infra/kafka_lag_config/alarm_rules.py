@@ -14,11 +14,13 @@ from math import ceil
 
 from kafka_lag import contract
 from kafka_lag.contract.dimensions import dimension_value
+from kafka_lag.contract.mute_windows import MuteWindow
 from kafka_lag.lag.group_settings import Objective
 from kafka_lag.sinks.config import EMF
 from kafka_lag.wording.words import find_word
 from kafka_lag_config.facts import ClusterFacts
 from kafka_lag_config.faults import Fault, unknown
+from kafka_lag_config.mute import MOST_ALARMS, MuteKeys
 from kafka_lag_config.physical_names import alarm_name
 
 
@@ -434,6 +436,9 @@ OF_BROKERS = (BROKER_DISK, BROKER_CPU)
 # Those of a cluster and of the daily report; messages have theirs in another page of the manual.
 RULES = (*OF_REPORTER, *OF_GROUP, *OF_ANY_GROUP, ANY_UNUSUAL, ANOMALY, *OF_BROKERS, REPORT_MISSING)
 OF_MESSAGES = (MESSAGES_DROPPED, MESSAGES_SILENT)
+# What mute windows can silence: never the reporter's own alarms, nor those that scale or roll back.
+MUTABLE = frozenset(rule.name for rule in (*OF_GROUP, *OF_ANY_GROUP))
+OF_LOSS = (LOSS.name, ANY_LOSS.name)
 
 
 def configured(cluster: ClusterFacts, rule: Rule) -> Rule:
@@ -487,6 +492,33 @@ def group_thresholds(cluster: ClusterFacts) -> Iterator[tuple[str, Rule, float |
                 yield group, configured(cluster, rule), objective.age_seconds
     for group, records in cluster.alarms.offset_lag.items():
         yield group, configured(cluster, OFFSET_LAG), records
+
+
+def is_muted(window: MuteWindow, rule: Rule, group: str | None) -> bool:
+    """Return true if a window mutes the alarm of a rule, of any group if `group` is None.
+
+    CloudWatch mutes a query for all its groups at once, so only a window for all groups does.
+    """
+    if rule.name not in MUTABLE or rule.severity != URGENT:
+        return False
+    if rule.name in OF_LOSS and not window.losses:
+        return False
+    return window.groups is None if group is None else window.mutes(group)
+
+
+def muted_alarms(cluster: ClusterFacts, deployment: str) -> Iterator[tuple[MuteKeys, list[str]]]:
+    """Yield each window with the names of the alarms that it mutes, a hundred at most at a time."""
+    alarms: list[tuple[Rule, str | None]] = [(rule, None) for rule in query_rules(cluster)]
+    alarms += [(rule, group) for group, rule, _ in group_thresholds(cluster)]
+    for keys in cluster.settings.mute:
+        window = keys.window
+        names = [
+            full_name(deployment, cluster, rule.name, *([dimension_value(group)] if group else []))
+            for rule, group in alarms
+            if is_muted(window, rule, group)
+        ]
+        for first in range(0, len(names), MOST_ALARMS):
+            yield keys, names[first : first + MOST_ALARMS]
 
 
 def sla_rule(cluster: ClusterFacts, group: str) -> Rule:

@@ -32,6 +32,7 @@ from kafka_lag.settings import (
     filter_of,
 )
 from kafka_lag_config.faults import ConfigurationError, Fault, FaultsError
+from kafka_lag_config.mute import MuteKeys
 from kafka_lag_config.objectives import LONGEST_AGE, ObjectiveKeys
 from kafka_lag_config.protocols import IAM, SaslMechanism, SecurityProtocol
 from kafka_lag_config.strict import FOLDER, Strict, validate
@@ -308,6 +309,9 @@ class CollectorKeys(Strict):
     """by group: an object of `capacity`, `catch_up_seconds`, `members_per_task` and `prefer_even`,
     [as in `scaling`](#a-cluster-what-it-does), for groups that something else scales; an entry of
     `scaling` overrides it"""
+    mute: Annotated[tuple[MuteKeys, ...], Listed] = ()
+    """a list of [windows](alarms.md#mute-windows) in which alarms on groups and messages wake
+    nobody"""
     levels: LevelsSection = LevelsSection()
     sinks: Annotated[tuple[Sink, ...], Listed, AfterValidator(_check_sinks)] = cast(
         "tuple[Sink, ...]", DEFAULTS.sinks
@@ -497,6 +501,7 @@ def written(
         "secret_id": secret_id,
         "cafile": cafile,
         **dumped,
+        "mute": [each.normalised() for each in keys.mute],
         "interval_ms": interval_ms,
         "window_ms": keys.window_ms,
         "tolerance": {"floor_ms": round(tolerance["seconds"] * 1000), "share": tolerance["share"]},

@@ -29,6 +29,7 @@ from kafka_lag_config.document import (
     OtlpSection,
     OtlpSink,
 )
+from kafka_lag_config.mute import MuteKeys
 from kafka_lag_config.objectives import ObjectiveKeys
 from kafka_lag_config.reading import SCHEMA
 from kafka_lag_config.scaling import Scaling
@@ -49,7 +50,7 @@ _OF_DEFAULTS = (
 # Explained once, in another table or row.
 _EXPLAINED_APART = (
     *(Shared, Cluster, Scaling, TaskKeys, ObjectiveKeys, FilterSection, OtlpSink),
-    *(AlarmChange, SlaRuns),
+    *(AlarmChange, SlaRuns, MuteKeys),
 )
 _HEAD = ("| key | default | meaning |", "|---|---|---|")
 _PLAIN = re.compile(r"[\w.-]+")
@@ -103,6 +104,7 @@ TABLES = (
         tuple(key for key in Document.model_fields if key not in CollectorKeys.model_fields),
     ),
     KeyTable("configuration.md", "## `slo`", ObjectiveKeys),
+    KeyTable("alarms.md", "## Mute windows", MuteKeys),
     # The keys of its levels are a cluster's.
     KeyTable("configuration.md", "### OTLP", OtlpSection, below=False),
 )

@@ -16,7 +16,7 @@ from kafka_lag_cli.command import main
 
 ROOT = Path(__file__).parents[2]
 SUBCOMMANDS = (
-    *("show", "watch", "serve", "doctor", "why", "alive", "tasks", "replay", "diff"),
+    *("show", "watch", "serve", "doctor", "why", "alive", "mute", "tasks", "replay", "diff"),
     *("query", "report", "init", "config", "cost", "completion"),
 )
 NOWHERE = ("--bootstrap-servers", "127.0.0.1:1", "-X", "request.timeout.ms=500")

@@ -230,6 +230,13 @@ LATE = changed("age", (slice(600, 605), 301))
             id="a longer gap",
         ),
         pytest.param(
+            # 610 and 700 are 10:10 and 11:40: the first is over in its window, the second is not.
+            {"billing": Group().stops(610, 640).stops(700, 800), "mailer": Group().stops(700, 760)},
+            {"mute": [{"cron": "0 10-11 * * *", "duration": "2h", "groups": "billing"}]},
+            [("any-group", "mailer", 713, 763), ("status", "billing", 780, 803)],
+            id="mute windows",
+        ),
+        pytest.param(
             {"billing": Group().stops(1_400, MINUTES)},
             {},
             [("status", "billing", 1_413, None)],

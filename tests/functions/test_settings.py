@@ -12,6 +12,7 @@ import pytest
 
 from kafka_lag import contract
 from kafka_lag.brokers.access import Access
+from kafka_lag.contract.mute_windows import MuteWindow
 from kafka_lag.errors import ConfigError
 from kafka_lag.lag.group_settings import (
     ByName,
@@ -42,6 +43,7 @@ FULL: dict[str, Any] = {
     "runbook_url": {"g": "https://wiki.example.com/g"},
     "sla_seconds": {"g": 1.5},
     "slo": {"g": {"age_seconds": 2.5, "target": 99.5, "days": 7}},
+    "mute": [{"at": "2026-01-31T12:00", "duration": "2h", "groups": "g", "losses": True}],
     "hold": 5,
     "tolerance": {"seconds": 2.5, "share": 0.01},
     "lookup_budget": 7,
@@ -89,6 +91,7 @@ WHOLE = Settings(
         runbooks=ByName.of([("g", "https://wiki.example.com/g")]),
         sla_seconds=ByName.of([("g", 1.5)]),
         objectives=ByName.of([("g", Objective(2.5, 99.5, 7))]),
+        mutes=(MuteWindow(7_200_000, at_ms=1_769_860_800_000, groups="g", losses=True),),
         hold=5,
         tolerance=Tolerance(2500, 0.01),
         lookup_budget=7,

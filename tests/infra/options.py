@@ -95,6 +95,11 @@ _CLUSTERS: dict[str, dict[str, Any]] = {
             "any_unusual": True,
             "owner_topics": {"team-money": f"arn:aws:sns:{REGION}:{ACCOUNT}:money"},
         },
+        "mute": [
+            {"cron": "0 2 * * SUN", "duration": "2h", "reason": "upgrade", "losses": True},
+            {"at": "2099-05-10T02:00", "duration": "30m", "groups": "^billing$"},
+            {"at": "2099-05-11T02:00", "duration": "1d", "groups": "^nobody$"},
+        ],
         "owner": {"^billing$": "team-money"},
         "sla_seconds": {"billing": 300, "naïve": 60},
         "slo": {"^billing$": {"age_seconds": 3_600, "target": 99.9}},

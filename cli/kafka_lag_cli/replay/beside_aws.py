@@ -30,7 +30,11 @@ _Groups: TypeAlias = dict[str, str]
 def compare_with_aws(
     client: Any, deployment: str, recorded: Recorded, cluster: Cluster
 ) -> dict[str, Any]:
-    """Returns what each reading shares with CloudWatch's history, best first. Raises AwsError."""
+    """Returns what each reading shares with CloudWatch's history, best first. Raises AwsError.
+
+    Mute windows are left out: the history has states, which they do not change.
+    """
+    cluster = cluster.model_copy(update={"mute": ()})
     there = [
         page
         for parts, groups in _deployed(cluster, recorded.groups)

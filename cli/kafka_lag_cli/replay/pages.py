@@ -4,16 +4,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from functools import partial
+from typing import Literal, TypeAlias
 
 import numpy as np
 
 from kafka_lag import contract
+from kafka_lag.contract.mute_windows import find_mute
 from kafka_lag_cli.replay.alarms import GroupAlarm, alarm_family, deployed_alarms, heartbeat
 from kafka_lag_cli.replay.recorded import Recorded
-from kafka_lag_config.alarm_rules import HEARTBEAT
+from kafka_lag_cli.state.groups_over_time import MINUTE_MS
+from kafka_lag_config.alarm_rules import HEARTBEAT, is_muted
 from kafka_lag_config.cluster import Cluster
 from kafka_lag_config.simulation.evaluation import Assumptions
 from kafka_lag_config.simulation.grid import Condition, Grid, find_spans, find_states
@@ -31,6 +34,8 @@ READINGS = tuple(
 # Minutes until an alarm sees a value.
 DELAY_MINUTES = 1
 _MINUTE_SECONDS = 60
+# A series, its first minute in ALARM, and the minute after the last.
+_Span: TypeAlias = tuple[int, int, int]
 _STATUSES = {number: status for status, number in contract.GROUP_STATUS_VALUES.items()}
 
 
@@ -100,7 +105,9 @@ def replay_alarms(recorded: Recorded, cluster: Cluster, only: Collection[str] = 
         runs, before = _runs(recorded, condition)
         ranges[HEARTBEAT.name] = _count(runs, condition, since=before)
     for alarm, values in _watched(recorded, cluster, only):
-        ranges[alarm.name] = _count(values, alarm.condition).plus(ranges.get(alarm.name))
+        unmute = partial(_unmute, recorded=recorded, cluster=cluster, alarm=alarm)
+        counted = _count(values, alarm.condition, spans=unmute)
+        ranges[alarm.name] = counted.plus(ranges.get(alarm.name))
     return Pages(find_pages(recorded, cluster, ASSUMED, only), ranges)
 
 
@@ -138,7 +145,30 @@ def count_by_rule(pages: Sequence[Page]) -> Counter[str]:
     return Counter(page.rule for page in pages)
 
 
-def _count(values: Grid, condition: Condition, since: int = 0) -> Range:
+def _unmute(
+    spans: Iterator[_Span], recorded: Recorded, cluster: Cluster, alarm: GroupAlarm
+) -> Iterator[_Span]:
+    """Yields spans of ALARM as they page: what begins in a mute window pages at its end, if it is
+    still on then.
+    """
+    windows = [each.window for each in cluster.mute]
+    for series, begin, end in spans:
+        group = recorded.groups[alarm.groups[series]]
+        about = None if alarm.condition.contributors else group
+        own = [each for each in windows if is_muted(each, alarm.rule, about)]
+        at = begin
+        while at < end and (mute := find_mute(own, group, recorded.time(at))):
+            at += max((mute.until - recorded.time(at)) // MINUTE_MS, 1)
+        if at < end:
+            yield series, at, end
+
+
+def _count(
+    values: Grid,
+    condition: Condition,
+    since: int = 0,
+    spans: Callable[[Iterator[_Span]], Iterator[_Span]] = lambda found: found,
+) -> Range:
     """Count pages from the row `since` on."""
     readings = {
         reading if condition.contributors else replace(reading, series_end=ASSUMED.series_end)
@@ -146,8 +176,8 @@ def _count(values: Grid, condition: Condition, since: int = 0) -> Range:
     }
     counts = []
     for reading in readings:
-        spans = find_spans(find_states(values, condition, reading, DELAY_MINUTES))
-        counts.append(sum(begin >= since for _, begin, _ in spans))
+        found = spans(find_spans(find_states(values, condition, reading, DELAY_MINUTES)))
+        counts.append(sum(begin >= since for _, begin, _ in found))
     return Range(min(counts), max(counts))
 
 
@@ -177,7 +207,7 @@ def _group_pages(
     recorded: Recorded, cluster: Cluster, alarm: GroupAlarm, values: Grid, assumed: Assumptions
 ) -> Iterator[Page]:
     states = find_states(values, alarm.condition, assumed, DELAY_MINUTES)
-    for series, begin, end in find_spans(states):
+    for series, begin, end in _unmute(find_spans(states), recorded, cluster, alarm):
         at = alarm.groups[series]
         status = _greatest(recorded.statuses[begin:end, at])
         began = _find_incident(recorded, alarm, at, begin)

@@ -236,6 +236,7 @@ COLUMNS = {
         "slo_age_seconds": DOUBLE,
         "slo_target": DOUBLE,
         "slo_days": INT,
+        "muted": STRING,
     },
 }
 

@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 
+from kafka_lag.contract.mute_windows import MuteWindow
+
 T = TypeVar("T")
 
 _DAY_MS = 24 * 3_600_000
@@ -115,7 +117,8 @@ class Rules:
     separately (APART, the default). `hold`: runs after which a status is held. `tolerance`: of time
     lags. `lookup_budget`: look-ups per run. `risk_horizon_ms`: a loss sooner than this is a risk.
     `ignore_inactive`: topics that a group has left count in none of its sums. `tasks`, by group
-    name: settings for the tasks it needs. `cluster` is its name, which ids of incidents contain.
+    name: settings for the tasks it needs. `mutes`: windows in which nobody is woken. `cluster` is
+    its name, which ids of incidents contain.
     """
 
     groups: NameFilter = field(default_factory=NameFilter)
@@ -128,6 +131,7 @@ class Rules:
     runbooks: ByName[str] = field(default_factory=ByName)
     sla_seconds: ByName[float] = field(default_factory=ByName)
     objectives: ByName[Objective] = field(default_factory=ByName)
+    mutes: tuple[MuteWindow, ...] = ()
     hold: int = 3
     tolerance: Tolerance = field(default_factory=Tolerance)
     lookup_budget: int = 10_000

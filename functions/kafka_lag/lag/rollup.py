@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kafka_lag import contract
+from kafka_lag.contract.mute_windows import find_mute
 from kafka_lag.lag.columns import Column, Mask, Rows, Seconds, Strings
 from kafka_lag.lag.frame import Columns, Frame, locate
 from kafka_lag.lag.model import Snapshot
@@ -213,7 +214,7 @@ def roll_up_scaling(groups: Frame, rows: Frame, counts: Counts) -> Frame:
 
 
 def _find_settings(groups: Frame, run: Run) -> Columns:
-    """Returns `owner`, `runbook_url`, `sla_seconds` and the SLO configured for a group's name."""
+    """Returns `owner`, `runbook_url`, `sla_seconds`, the SLO and `muted` for a group's name."""
     names = groups.strings("consumer_group")
     owners = Strings.of(run.rules.owners.get(name) for name in names.categories)
     runbooks = Strings.of(run.rules.runbook_of(name) for name in names.categories)
@@ -222,8 +223,10 @@ def _find_settings(groups: Frame, run: Run) -> Columns:
     ages = [None if each is None else each.age_seconds for each in objectives]
     targets = [None if each is None else each.target for each in objectives]
     days = [None if each is None else each.days for each in objectives]
+    mutes = [find_mute(run.rules.mutes, name, run.taken_at) for name in names.categories]
     at = names.codes.fill(-1).astype(np.int64)
     return {
+        "muted": Strings.of(each and each.to_text() for each in mutes).take(at),
         "owner": owners.take(at),
         "runbook_url": runbooks.take(at),
         "sla_seconds": limits.take(at),

@@ -420,7 +420,7 @@ STEPS = (
             "status reasons counts"
         ),
         adds=(
-            "complete consume_rate drain_seconds lag max_lag owner owners_changed partitions "
+            "complete consume_rate drain_seconds lag max_lag muted owner owners_changed partitions "
             "partitions_uncommitted partitions_unknown produce_rate records_lost records_rewound "
             "records_skipped runbook_url seconds_until_loss skip_reason skipped_at sla_seconds "
             "slo_age_seconds slo_days slo_target status status_reason time_lag_error_seconds "

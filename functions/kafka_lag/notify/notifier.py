@@ -10,13 +10,15 @@ from itertools import product
 from typing import Protocol
 
 from kafka_lag import contract
+from kafka_lag.contract.mute_windows import MuteWindow
 from kafka_lag.errors import ReporterError, UnusableError, describe_unforeseen
 from kafka_lag.lag.frame import Frame
-from kafka_lag.notify.changes import GroupChange, find_changes
+from kafka_lag.notify.changes import GroupChange
 from kafka_lag.notify.conditional_objects import ConditionalObjects
 from kafka_lag.notify.cursors import Cursor, Cursors
 from kafka_lag.notify.delivery import Channel, HasTime, NotificationError, OutOfTimeError
 from kafka_lag.notify.messages import StatusMessage, build_messages
+from kafka_lag.notify.mutes import Mutes, read_windows
 from kafka_lag.snapshots.keys import AHEAD_MS, hour_prefix, object_key, taken_at_of
 from kafka_lag.snapshots.parquet import from_parquet
 from kafka_lag.snapshots.previous import LOOKBACK_DAYS
@@ -119,7 +121,9 @@ class Notifier:
         owner: str,
     ) -> None:
         self._channels = [
-            _ChannelNotifier(channel, runs, Cursors(objects, channel.name, clock, owner), logger)
+            _ChannelNotifier(
+                channel, runs, Cursors(objects, channel.name, clock, owner), objects, logger
+            )
             for channel in channels
         ]
         self._logger = logger
@@ -170,11 +174,17 @@ class _ChannelNotifier:
     """Sends the messages of all clusters through one channel."""
 
     def __init__(
-        self, channel: Channel, runs: CompleteRuns, cursors: Cursors, logger: NotifierLogger
+        self,
+        channel: Channel,
+        runs: CompleteRuns,
+        cursors: Cursors,
+        objects: ConditionalObjects,
+        logger: NotifierLogger,
     ) -> None:
         self._channel = channel
         self._runs = runs
         self._cursors = cursors
+        self._objects = objects
         self._logger = logger
 
     def notify(self, cluster: str, taken_at: int, has_time: HasTime) -> NotifyResult:
@@ -186,6 +196,7 @@ class _ChannelNotifier:
         """
         cursor = self._cursors.read(cluster, taken_at)
         result, before = NotifyResult(), None
+        mutes = Mutes(self._read_windows(cluster), lambda at: self._find_reported(cluster, at - 1))
         for at in self._runs.between(cluster, cursor.taken_at, taken_at):
             if not has_time():
                 break
@@ -196,7 +207,7 @@ class _ChannelNotifier:
                 continue
             if before is None and not cursor.is_new:
                 before = self._find_reported(cluster, cursor.taken_at)
-            changes = find_changes(cluster, at, groups, before)
+            changes = mutes.find_changes(cluster, at, groups, before)
             messages = build_messages(changes, len(groups) + _count_absent(changes))
             if messages:
                 cursor = self._send(cursor, messages, has_time)
@@ -204,6 +215,14 @@ class _ChannelNotifier:
             cursor, before = self._cursors.move(cursor, at), groups
             result += NotifyResult(1, len(messages))
         return result
+
+    def _read_windows(self, cluster: str) -> tuple[MuteWindow, ...]:
+        """Returns the windows of `kafka-lag mute`; none, with a warning, if they are malformed."""
+        try:
+            return read_windows(self._objects, cluster)
+        except UnusableError as error:
+            self._logger.warning(str(error))
+            return ()
 
     def _find_reported(self, cluster: str, taken_at: int) -> Frame | None:
         """Returns the groups of the run at the cursor, else of the nearest readable one before."""

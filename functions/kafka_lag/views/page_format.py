@@ -12,6 +12,7 @@ from typing import Any
 from markupsafe import Markup
 
 from kafka_lag import contract
+from kafka_lag.contract.mute_windows import read_mute
 from kafka_lag.views.losses import Loss
 from kafka_lag.wording.advice import advise
 from kafka_lag.wording.causes import describe_cause
@@ -191,4 +192,5 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "skip": describe_skip,
     "always_rebalancing": is_always_rebalancing,
     "is_link": is_link,
+    "mute": read_mute,
 }

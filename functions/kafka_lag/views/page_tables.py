@@ -84,7 +84,7 @@ _GROUP_COLUMNS = (
     *("unusual", "rebalancing_share", "sla_seconds", "loss_since", "sla_broken_since"),
     *("held_sla_broken_since", "trend"),
     *("worst_topic", "worst_partition", "worst_status", "cause"),
-    *("records_skipped", "skipped_at", "skip_reason"),
+    *("records_skipped", "skipped_at", "skip_reason", "muted"),
     *("held_up_records", "open_transaction_since"),
     *("open_transaction_topic", "open_transaction_partition"),
 )

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from kafka_lag import contract
+from kafka_lag.contract.mute_windows import Mute
 from kafka_lag.snapshots.keys import object_key
 from tests.fakes import MemoryStore
 from tests.functions.views.page.reading import read
@@ -55,6 +56,7 @@ FINDINGS: dict[str, dict[str, Any]] = {
     "unusual": {"unusual": True, "rebalancing_share": 0.4, "members": 0},
     "often rebalancing": {"rebalancing_share": 0.6, "group_state": "CompletingRebalance"},
     "pausing": {"status_reason": "pausing"},
+    "muted": {"muted": Mute(NOON, NOON + 3 * HOUR, "<b>upgrade").to_text()},
     "held up": HELD_UP,
     "skipping": {"records_skipped": 900, "skipped_at": NOON - HOUR, "skip_reason": "set_ahead"},
     "promise kept": {"sla_seconds": 60.0, "time_lag_seconds": 60.0},
