@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The cluster: made, steered node by node, and taken down whatever happens."""
 
-import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -189,7 +188,7 @@ class KafkaCluster:
         node.properties.write_text(text, encoding="utf-8")
         meta = meta_properties(node, self.cluster_id)
         (node.data / "meta.properties").write_text(meta, encoding="utf-8")
-        shutil.copy(server.bootstrap, node.data)
+        server.copy_bootstrap(node.data)
 
     def _admit_users(self) -> None:
         # ACLs first: brokers replay in this order, so who can log in has its permissions.

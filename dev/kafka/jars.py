@@ -43,7 +43,14 @@ class KafkaServer:
     @property
     def bootstrap(self) -> Path:
         """The metadata an empty node begins with: which features are on (KIP-848 is one)."""
-        return self.folder / "bootstrap.checkpoint"
+        return next(self.folder.glob("*.checkpoint"))
+
+    def copy_bootstrap(self, data: Path) -> None:
+        """Copies that metadata to where a node looks for it: since Kafka 4.4 into its log."""
+        is_of_log = self.bootstrap.name != "bootstrap.checkpoint"
+        folder = data / "__cluster_metadata-0" if is_of_log else data
+        folder.mkdir(exist_ok=True)
+        shutil.copy(self.bootstrap, folder)
 
 
 def kafka_version() -> tuple[int, ...]:
@@ -90,7 +97,7 @@ def _make_bootstrap(server: KafkaServer, scratch: Path) -> None:
     properties.write_text(format_properties(scratch / "data"), encoding="utf-8")
     command = ["java", "-cp", server.class_path, "kafka.tools.StorageTool", "format"]
     run_program([*command, "-t", new_id(), "-c", str(properties)], what="format a Kafka node")
-    shutil.copy(scratch / "data" / server.bootstrap.name, server.bootstrap)
+    shutil.copy(next((scratch / "data").rglob("*.checkpoint")), server.folder)
 
 
 def run_program(command: list[str], *, what: str) -> str:
@@ -128,5 +135,7 @@ class BrokerFeature:
 
 # Early access from 3.7, behind settings that keep a cluster from upgrading.
 CONSUMER_PROTOCOL = BrokerFeature("the consumer group protocol of KIP-848", (4, 0, 0))
+# Before, brokers knew share groups from 4.1 on, without their lag.
+SHARE_LAG = BrokerFeature("the lag of share groups (KIP-1226)", (4, 2, 0))
 # Before, the newest timestamp of an uncompressed batch came with the offset of its last record.
 NEWEST_IN_BATCH = BrokerFeature("the newest record's own offset (KAFKA-16341)", (3, 8, 0))
