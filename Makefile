@@ -98,10 +98,11 @@ golden: setup ## renew the texts and templates of tests/golden
 
 # Versions of Kafka; empty: the one that dev/kafka/pom.xml names.
 VERSION ?=
-# The tests that need brokers, on other versions of Kafka (VERSION="3.6.2 4.3.1").
+# The tests that need brokers, on other versions of Kafka (VERSION="3.7.2 4.4.0"); OF: only these.
+OF ?=
 test-kafka: setup
 	@failed=0; for version in $(or $(VERSION),''); do \
-	  KAFKA_VERSION=$$version $(BIN)/pytest -q -m kafka -n $(WORKERS) --dist loadfile || failed=1; \
+	  KAFKA_VERSION=$$version $(BIN)/pytest -q -m kafka -n $(WORKERS) --dist loadfile $(OF) || failed=1; \
 	done; exit $$failed
 
 # uv audit ends with 2 where it cannot reach the database of advisories.
