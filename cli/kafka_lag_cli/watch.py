@@ -170,10 +170,9 @@ class WatchView:
         self.snapshot, self.run_seconds = run.report.snapshot, run.seconds
         groups = self.snapshot.groups
         # A lag that is summed without a group, or a part of it, would look like a recovery.
-        lag, other = groups.numbers("lag"), groups.strings("group_type")
-        has_none = ~lag.known & ~other.is_in(contract.UNSUPPORTED_GROUP_TYPES)
+        lag = groups.numbers("lag")
         missing = (groups.numbers("partitions_unknown") > 0) | (
-            has_none & (groups.numbers("partitions") > 0)
+            ~lag.known & (groups.numbers("partitions") > 0)
         )
         unread = groups.strings("unread_reason").known | missing
         known = [value for value in lag.to_list() if value is not None]

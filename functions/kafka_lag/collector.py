@@ -265,14 +265,10 @@ class Collector:
     def _read_request(self, previous: Snapshot, taken_at: int) -> ReadRequest:
         groups = previous.groups
         gone = groups.strings("status_reason").is_in(contract.LAST_ROW_REASONS)
-        # Share groups have no lag to lose, and their protocol cannot confirm a deletion.
-        other = groups.strings("group_type").is_in(contract.UNSUPPORTED_GROUP_TYPES)
         return ReadRequest(
             groups=self._settings.rules.groups,
             topics=self._settings.rules.topics,
-            known_groups=frozenset(
-                groups.lazy_where(~gone & ~other).strings("consumer_group").to_list()
-            ),
+            known_groups=frozenset(groups.lazy_where(~gone).strings("consumer_group").to_list()),
             committed_groups=_find_committed_groups(previous.group_partitions),
             known_topics=frozenset(
                 topic

@@ -183,6 +183,14 @@ def _of_rights() -> Iterator[tuple[str, list[Finding]]]:
     yield "IAM", rights(an_inspection(replace(ALL, groups=False), None), repair=signed)
 
 
+def _share_group_of_old_brokers() -> LagReport:
+    report = a_report(a_reading({"queue": {}}, {}))
+    groups = report.snapshot.groups.with_columns(
+        group_type=Strings.of(["share"]), read_at=Column.unknown(1)
+    )
+    return replace(report, snapshot=replace(report.snapshot, groups=groups))
+
+
 def a_report_of(lag: int = 1, **problems: Any) -> LagReport:
     return a_report(a_reading({"g": {"orders": [10 - lag]}}, {"orders": [(0, 10)]}, **problems))
 
@@ -246,7 +254,7 @@ def _of_the_cluster() -> Iterator[tuple[str, Iterable[Finding]]]:
     yield "no topics, unknown", check_clocks(Clocks(), may_describe=None)
     yield "no topics, denied", check_clocks(Clocks(), may_describe=False)
     kinds = {"classic": ("a", "b"), "share": ("queue",), None: ("old",)}
-    yield "kinds", check_kinds(kinds)
+    yield "kinds", check_kinds(kinds, _share_group_of_old_brokers())
     yield "no kinds", [*check_kinds({}), *check_kinds({}, is_complete=False)]
     for known in (None, False, True):
         yield f"transactions: {known}", check_transactions(known, None, Rules())

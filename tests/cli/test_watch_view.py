@@ -113,7 +113,7 @@ def test_the_trend_of_the_last_runs_has_a_gap_where_nothing_is_known(
     ("other", "expected"),
     [
         ({"lag": 6}, "lag 13 "),
-        ({"group_type": "share", "lag": None}, "lag 7 "),
+        ({"group_type": "share", "lag": None, "partitions": 0}, "lag 7 "),
         ({"lag": None}, "lag ? "),
         ({"partitions_unknown": 1}, "lag ? "),
     ],

@@ -21,6 +21,7 @@ from kafka_lag.wording.formatting import (
     format_list,
     format_quantity,
 )
+from kafka_lag.wording.words import lacks_shared_lag
 from kafka_lag_cli.doctor.findings import Finding, Severity
 from kafka_lag_cli.doctor.inspection import GROUP_COMMITS, Clocks, Inspection
 from kafka_lag_cli.doctor.rights_repair import RightsRepair
@@ -158,9 +159,12 @@ _CLOCKS: Mapping[bool | None, str] = {
 
 
 def check_kinds(
-    groups: Mapping[str | None, tuple[str, ...]], *, is_complete: bool = True
+    groups: Mapping[str | None, tuple[str, ...]],
+    report: LagReport | None = None,
+    *,
+    is_complete: bool = True,
 ) -> Iterable[Finding]:
-    """List groups by kind, and the kinds without lag; there may be more unless `is_complete`."""
+    """List groups by kind, and those without lag; there may be more unless `is_complete`."""
     counts = [
         f"{format_count(len(names))} {printable(kind) if kind else 'of a kind not said'}"
         for kind, names in sorted(groups.items(), key=lambda item: item[0] or "")
@@ -172,16 +176,16 @@ def check_kinds(
         yield Finding(KINDS, "ok", ", ".join(counts))
     else:
         yield Finding(KINDS, "info", "there are no groups")
-    for kind in contract.UNSUPPORTED_GROUP_TYPES:
-        if names := groups.get(kind):
-            listed = format_list([*map(printable, names)], _MOST_NAMES)
-            yield Finding(
-                KINDS,
-                "info",
-                f"no lag is computed of {format_quantity(len(names), f'{kind} group')}: {listed}",
-                "Such a group does not commit offsets as consumers do. It is in the snapshots, "
-                "without lag and status.",
-            )
+    rows = report.snapshot.groups.to_dicts() if report and contract.SHARE in groups else []
+    if names := [row["consumer_group"] for row in rows if lacks_shared_lag(row)]:
+        listed = format_list([*map(printable, names)], _MOST_NAMES)
+        yield Finding(
+            KINDS,
+            "info",
+            f"no lag is known of {format_quantity(len(names), 'share group')}: {listed}",
+            "Brokers say the lag of a share group from Kafka 4.2 on. Before, such a group is in "
+            "the snapshots without lag and status.",
+        )
 
 
 def check_transactions(

@@ -249,7 +249,7 @@ def _check_cluster(
         check_quota(inspection, report, repair),
         check_version(inspection.version),
         *check_clocks(inspection.clocks, may_describe=inspection.rights.topics),
-        *check_kinds(inspection.groups, is_complete=inspection.lists_all_groups),
+        *check_kinds(inspection.groups, report, is_complete=inspection.lists_all_groups),
         *check_transactions(inspection.has_transactions, report, rules),
     ]
     if report is None:

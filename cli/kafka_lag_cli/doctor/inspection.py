@@ -347,7 +347,8 @@ class _Inspector:
     async def _describe(self, groups: Iterable[ConsumerGroup]) -> dict[str, GroupDescription]:
         """Descriptions of all that have commits, those without members too."""
         return await describe_groups(
-            self._connections, (replace(group, state=None) for group in groups if group.supported)
+            self._connections,
+            (replace(group, state=None) for group in groups if not group.is_shared),
         )
 
     async def _newest_times(self, topics: Collection[Any]) -> _NewestTimes:

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Sequence
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from kafka_lag import contract
 from kafka_lag.lag.model import Snapshot
 from kafka_lag.lag.ownership import count_idle
 from kafka_lag.views.losses import find_losses
@@ -273,7 +272,7 @@ def _without_partitions(row: Row, partitions: Sequence[Row]) -> str | None:
         return None
     owners = {each["member_id"] for each in partitions if each["member_id"] is not None}
     if not row["members"]:
-        return "no member" if row["group_type"] not in contract.UNSUPPORTED_GROUP_TYPES else None
+        return "no member"
     idle = count_idle(row, len(owners))
     if idle is None:
         others = format_quantity(row["members"] - len(owners), "member owns", "members own")

@@ -23,9 +23,11 @@ from kafka_lag.wording.formatting import (
 )
 from kafka_lag.wording.words import (
     ALWAYS_REBALANCING,
+    NO_SHARED_LAG,
     breaks_sla,
     find_word,
     is_always_rebalancing,
+    lacks_shared_lag,
     name_troubles,
 )
 from kafka_lag_cli.terminal.group_rows import (
@@ -219,8 +221,8 @@ def _worst_partition(row: Row) -> Text:
 def _notes(row: Row, added: str | None) -> list[Text]:
     """The worst first, as the end may not fit."""
     parts, notes = row["partitions"], []
-    if row["group_type"] in contract.UNSUPPORTED_GROUP_TYPES:
-        notes.append(Text(f"{row['group_type']} group: no lag", "dim"))
+    if lacks_shared_lag(row):
+        notes.append(Text(NO_SHARED_LAG, "dim"))
     elif parts == 0 and row["unread_reason"] is None and row["status_reason"] is None:
         notes.append(Text("no partition that is read", "dim"))
     if row["partitions_unknown"]:

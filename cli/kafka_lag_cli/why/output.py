@@ -25,10 +25,12 @@ from kafka_lag.wording.formatting import (
 )
 from kafka_lag.wording.words import (
     ALWAYS_REBALANCING,
+    NO_SHARED_LAG,
     breaks_sla,
     describe_skip,
     find_word,
     is_always_rebalancing,
+    lacks_shared_lag,
 )
 from kafka_lag_cli.state.groups_over_time import MINUTE_MS
 from kafka_lag_cli.terminal.group_rows import Row
@@ -152,8 +154,8 @@ def _explain_no_status(found: Explanation) -> str:
         return find_word(row["status_reason"])
     if row["unread_reason"] is not None:
         return find_word(row["unread_reason"])
-    if row["group_type"] in contract.UNSUPPORTED_GROUP_TYPES:
-        return f"a {row['group_type']} group has no lag"
+    if lacks_shared_lag(row):
+        return NO_SHARED_LAG
     if row["partitions_unknown"]:
         return f"{format_quantity(row['partitions_unknown'], 'partition')} could not be read"
     if row["lag"] is None and row["partitions_uncommitted"]:

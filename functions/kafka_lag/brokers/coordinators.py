@@ -43,9 +43,9 @@ class ConsumerGroup:
     failure: Failure | None = None
 
     @property
-    def supported(self) -> bool:
-        """Returns True if the group's lag is the distance from its commits to the log ends."""
-        return (self.kind or "").lower() not in contract.UNSUPPORTED_GROUP_TYPES
+    def is_shared(self) -> bool:
+        """Returns True for a share group, whose members read the same partitions."""
+        return self.kind == contract.SHARE
 
 
 async def find_coordinators(

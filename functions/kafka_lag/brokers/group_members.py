@@ -13,6 +13,7 @@ from kafka.protocol.admin import DescribeGroupsRequest
 from kafka.protocol.api_message import ApiMessage
 from kafka.protocol.consumer.metadata import ConsumerProtocolAssignment
 
+from kafka_lag import contract
 from kafka_lag.brokers.connections import Connections
 from kafka_lag.brokers.coordinators import ConsumerGroup, by_coordinator, chunks
 from kafka_lag.brokers.errors import (
@@ -25,9 +26,9 @@ from kafka_lag.brokers.errors import (
     missing_failure,
 )
 
-# ConsumerGroupDescribe (API key 69, KIP-848) and StreamsGroupDescribe (89, KIP-1071), which
-# kafka-python lacks. Field names, types and versions are those of the Apache Kafka protocol
-# definitions of 4.1 and 4.3.
+# ConsumerGroupDescribe (API key 69, KIP-848), StreamsGroupDescribe (89, KIP-1071) and
+# ShareGroupDescribe (77, KIP-932), which kafka-python lacks. Field names, types and versions are
+# those of the Apache Kafka protocol definitions of 4.1 and 4.3.
 _SCHEMAS = "kafka_lag.brokers.schemas"
 
 
@@ -47,6 +48,14 @@ class StreamsGroupDescribeResponse(ApiMessage, load_json=_SCHEMAS):  # type: ign
     """The answer: one entry a group, each with its own error code."""
 
 
+class ShareGroupDescribeRequest(ApiMessage, load_json=_SCHEMAS):  # type: ignore[call-arg,misc]
+    """Requests members and assignments of share groups."""
+
+
+class ShareGroupDescribeResponse(ApiMessage, load_json=_SCHEMAS):  # type: ignore[call-arg,misc]
+    """The answer: one entry a group, each with its own error code."""
+
+
 _GROUPS_PER_REQUEST = 100
 _DEAD = "Dead"
 _WITHOUT_MEMBERS = frozenset({"Empty", _DEAD})
@@ -57,8 +66,8 @@ class GroupMember:
     """One consumer of a group; `assignment` has the partitions it owns, by topic name."""
 
     member_id: str
-    client_id: str
-    client_host: str
+    client_id: str | None
+    client_host: str | None
     assignment: tuple[tuple[str, tuple[int, ...]], ...]
 
 
@@ -179,7 +188,8 @@ def _description(
         protocol=getattr(group, "protocol_type", None) or None,
         members=members_of(group),
         absent=group.group_state == _DEAD and not group.members,
-        epoch=_epoch(group),
+        # Members of a share group read on while others join or leave.
+        epoch=_epoch(group) if members_of is not _share_members else None,
         members_hash=_hash_members(group.members or ()) if _is_classic(group) else None,
     )
 
@@ -270,8 +280,17 @@ def _streams_members(group: Any) -> tuple[GroupMember, ...]:
     )
 
 
+def _share_members(group: Any) -> tuple[GroupMember, ...]:
+    """Returns members that all have the same name, because they read the same partitions."""
+    return tuple(
+        replace(member, member_id=contract.SHARED_MEMBER, client_id=None, client_host=None)
+        for member in _consumer_members(group)
+    )
+
+
 # The requests for protocols that DescribeGroups does not know, by group_type.
 _PROTOCOLS: tuple[tuple[str, Any, Callable[[Any], tuple[GroupMember, ...]]], ...] = (
     ("consumer", ConsumerGroupDescribeRequest, _consumer_members),
     ("streams", StreamsGroupDescribeRequest, _streams_members),
+    (contract.SHARE, ShareGroupDescribeRequest, _share_members),
 )

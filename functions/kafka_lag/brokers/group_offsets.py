@@ -1,12 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Committed offsets (OffsetFetch): many groups in one request, errors kept by group."""
+"""Committed offsets: many groups in one request, errors kept by group.
+
+A share group (KIP-932) commits no offsets. Its coordinator knows for each partition the start
+offset, below which the group has finished every record, and since Kafka 4.2 how many records are
+left (KIP-1226), because members finish records above the start offset in any order.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
+from kafka.protocol.api_message import ApiMessage
 
 from kafka_lag import contract
 from kafka_lag.brokers.connections import Connections
@@ -24,9 +30,23 @@ from kafka_lag.brokers.offset_codec import FetchedOffsets, OffsetFetchRequest
 from kafka_lag.brokers.topics import TopicTable
 from kafka_lag.lag.columns import Mask, Rows
 
+_SCHEMAS = "kafka_lag.brokers.schemas"
+
+
+class DescribeShareGroupOffsetsRequest(ApiMessage, load_json=_SCHEMAS):  # type: ignore[call-arg,misc]
+    """Requests the start offsets of share groups, and since version 1 their lag."""
+
+
+class DescribeShareGroupOffsetsResponse(ApiMessage, load_json=_SCHEMAS):  # type: ignore[call-arg,misc]
+    """The answer: one entry a group, each with its own error code."""
+
+
 _GROUPS_PER_REQUEST = 100
 # Version 10 names topics by id; names work with every broker.
 _VERSION = 8
+# Since this version an answer about share groups has their lag. A start offset alone would count
+# records as unread that are finished.
+_VERSION_WITH_LAG = 1
 
 # The answer for a partition without a commit. Clients can commit any other number, too: brokers
 # store it, and a negative one is no position to read from.
@@ -36,17 +56,19 @@ _UNLISTED_RETRIES = 2
 
 
 def _no_commits() -> Rows:
-    return np.zeros((4, 0), np.int64)
+    return np.zeros((5, 0), np.int64)
 
 
 @dataclass(slots=True)
 class CommittedOffsets:
-    """Commits as columns: index of the group in `names`, row of the table, offset, leader epoch.
+    """Commits as columns: index of the group in `names`, row of the table, offset, epoch, lag.
 
     The leader epoch is what the client wrote with the commit, -1 for none. Any negative offset is
-    no commit. `failures` are those of rows without an offset, by group index and row. `read_at` is
-    the clock in ms at which a group's answer came; `unread` groups have a failure instead.
-    `unlisted` are, by group, partitions (topic, number) in its answer that the metadata lacks.
+    no commit. The offset of a share group is its start offset, and its lag is the broker's, -1 if
+    the broker does not know it; the lag of other groups is -1. `failures` are those of rows without
+    an offset, by group index and row. `read_at` is the clock in ms at which a group's answer came;
+    `unread` groups have a failure instead. `unlisted` are, by group, partitions (topic, number) in
+    its answer that the metadata lacks.
     """
 
     names: tuple[str, ...]
@@ -69,14 +91,14 @@ class CommittedOffsets:
             self.read_at.pop(name, None)
             self.unread[name] = failure
 
-    def add(self, group: Rows, row: Rows, offset: Rows, epoch: Rows) -> None:
+    def add(self, group: Rows, row: Rows, offset: Rows, epoch: Rows, lag: Rows) -> None:
         """Adds commits of groups that have none yet."""
-        self._columns.append(np.stack([group, row, offset, epoch]))
+        self._columns.append(np.stack([group, row, offset, epoch, lag]))
 
-    def as_arrays(self) -> tuple[Rows, Rows, Rows, Rows]:
-        """Returns group index, row, offset and epoch as int64 arrays of one length."""
-        group, row, offset, epoch = self._joined()
-        return group, row, offset, epoch
+    def as_arrays(self) -> tuple[Rows, Rows, Rows, Rows, Rows]:
+        """Returns group index, row, offset, epoch and lag as int64 arrays of one length."""
+        group, row, offset, epoch, lag = self._joined()
+        return group, row, offset, epoch, lag
 
     def _joined(self) -> Rows:
         if len(self._columns) > 1:
@@ -94,14 +116,20 @@ async def fetch_offsets(
 ) -> None:
     """Fetches the commits of these groups on topics of the table and adds them to `commits`.
 
+    Share groups stay without an answer if the brokers do not know their lag.
     A group in `committed` counts as unread if its answer has no commit.
     """
     index = {name: i for i, name in enumerate(commits.names)}
     per_request = _GROUPS_PER_REQUEST if connections.version(OffsetFetchRequest) >= _VERSION else 1
 
-    async def fetch(node: int, names: list[str]) -> None:
+    async def fetch(node: int, part: list[ConsumerGroup]) -> None:
+        names, is_shared = [group.name for group in part], part[0].is_shared
         try:
-            answer = await connections.send(node, _request(names, per_request))
+            if is_shared:
+                shared = await connections.send(node, _request_shared(names))
+                answer = FetchedOffsets.of_share_groups(shared)
+            else:
+                answer = await connections.send(node, _request(names, per_request))
         except UnansweredError as error:
             commits.unread.update(dict.fromkeys(names, failure_of(error)))
             return
@@ -111,10 +139,16 @@ async def fetch_offsets(
                 node, f"answered OffsetFetch for group {name!r}, not requested"
             )
 
+    def divide(coordinated: list[ConsumerGroup]) -> Iterator[list[ConsumerGroup]]:
+        yield from chunks([group for group in coordinated if not group.is_shared], per_request)
+        if connections.version(DescribeShareGroupOffsetsRequest) >= _VERSION_WITH_LAG:
+            shared = [group for group in coordinated if group.is_shared]
+            yield from chunks(shared, _GROUPS_PER_REQUEST)
+
     await connections.gather(
-        fetch(node, [group.name for group in part])
+        fetch(node, part)
         for node, coordinated in by_coordinator(groups).items()
-        for part in chunks(coordinated, per_request)
+        for part in divide(coordinated)
     )
 
 
@@ -124,6 +158,13 @@ def _request(names: list[str], per_request: int) -> OffsetFetchRequest:
     group = OffsetFetchRequest.OffsetFetchRequestGroup
     groups = [group(group_id=name, topics=None) for name in names]
     return OffsetFetchRequest(groups=groups, min_version=_VERSION, max_version=_VERSION)
+
+
+def _request_shared(names: list[str]) -> DescribeShareGroupOffsetsRequest:
+    group = DescribeShareGroupOffsetsRequest.DescribeShareGroupOffsetsRequestGroup
+    return DescribeShareGroupOffsetsRequest(
+        groups=[group(group_id=name, topics=None) for name in names]
+    )
 
 
 def _add_answer(
@@ -179,7 +220,7 @@ class _Topics:
             np.repeat(np.arange(len(answer.groups)), answer.topics)
         )
         self.offset, self.error = partitions.offset, partitions.error
-        self.epoch = partitions.commit_epoch
+        self.epoch, self.lag = partitions.commit_epoch, partitions.lag
         self._unlisted = self._find_unlisted(answer, table)
 
     def unlisted(self, group: int) -> frozenset[tuple[str, int]]:
@@ -220,7 +261,7 @@ def _add_commits(commits: CommittedOffsets, topics: _Topics, groups: list[tuple[
     for at, _, failure in sorted(failures, key=lambda each: (order[each[0]], each[1], each[0])):
         if failure is not None:
             commits.failures[int(index[order[at]]), int(row[at])] = failure
-    commits.add(index[order], row, offset, topics.epoch[taken])
+    commits.add(index[order], row, offset, topics.epoch[taken], topics.lag[taken])
 
 
 def _find_repeated(group: Rows, row: Rows) -> list[int]:

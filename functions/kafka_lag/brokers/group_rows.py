@@ -51,8 +51,11 @@ def group_rows(
 def group_partition_rows(
     table: TopicTable, commits: CommittedOffsets, descriptions: Mapping[str, GroupDescription]
 ) -> Frame:
-    """Returns a row for every partition of each topic that a group commits on or is assigned to."""
-    group, row, offset, epoch = commits.as_arrays()
+    """Returns a row for every partition of each topic that a group commits on or is assigned to.
+
+    `lag` is known only for share groups, if their coordinator says it.
+    """
+    group, row, offset, epoch, broker_lag = commits.as_arrays()
     owner_group, owner_row, owner, members = _assignments(table, commits, descriptions)
     cells = _Cells(table, np.concatenate([group, owner_group]), np.concatenate([row, owner_row]))
     committed = Column.unknown(len(cells.row)).writable()
@@ -60,12 +63,15 @@ def group_partition_rows(
     committed.values[at], committed.known[at] = offset, offset >= 0
     epochs = Column.unknown(len(cells.row), np.int32).writable()
     epochs.values[at], epochs.known[at] = epoch, (offset >= 0) & (epoch >= 0)
+    lag = Column.unknown(len(cells.row)).writable()
+    lag.values[at], lag.known[at] = broker_lag, (offset >= 0) & (broker_lag >= 0)
     owned_by = np.full(len(cells.row), -1, np.int64)
     owned_by[cells.at(owner_group, owner_row)] = owner
     reasons: list[str | None] = [None] * len(cells.row)
     for (group_index, partition_row), failure in commits.failures.items():
         failed = int(cells.at(np.array([group_index]), np.array([partition_row]))[0])
         reasons[failed], committed.known[failed] = failure.reason, False
+        lag.known[failed] = False
     read_at = Column.optional([commits.read_at.get(name) for name in commits.names])
     return Frame.of(
         {
@@ -80,6 +86,7 @@ def group_partition_rows(
             "member_id": Strings.of(m.member_id for m in members).take(owned_by),
             "committed_offset": committed,
             "commit_epoch": epochs,
+            "lag": lag,
         }
     )
 

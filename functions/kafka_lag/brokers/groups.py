@@ -19,7 +19,12 @@ from kafka_lag.brokers.errors import (
     failure_of,
     failure_of_code,
 )
-from kafka_lag.brokers.group_members import GroupDescription, confirm_deleted, describe_groups
+from kafka_lag.brokers.group_members import (
+    GroupDescription,
+    ShareGroupDescribeRequest,
+    confirm_deleted,
+    describe_groups,
+)
 from kafka_lag.brokers.group_offsets import CommittedOffsets, fetch_offsets
 from kafka_lag.brokers.problems import name_broker
 from kafka_lag.brokers.retries import RetryBudget
@@ -150,10 +155,13 @@ async def read_groups(
     Groups in `once` are not retried. If a group is in `committed`, an answer without any commit is
     believed only after all retries.
     """
+    knows_shared = connections.version(ShareGroupDescribeRequest) >= 0
     live = [
         group
         for group in listing.groups
-        if group.supported and group.coordinator is not None and not group.failure
+        if group.coordinator is not None
+        and not group.failure
+        and (knows_shared or not group.is_shared)
     ]
     commits = CommittedOffsets(tuple(group.name for group in live))
     descriptions: dict[str, GroupDescription] = {}

@@ -12,7 +12,7 @@ import struct
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,7 @@ from kafka_lag.lag.columns import Rows
 _INT, _SHORT = struct.Struct(">i"), struct.Struct(">h")
 _NO_REPLICA, _NO_EPOCH, _NO_TAGS = -1, -1, b"\0"
 _Topic = consumer.ListOffsetsRequest.ListOffsetsTopic
+_OfPartition: TypeAlias = Callable[[Any], tuple[int, ...]]
 
 # A partition in an answer (without metadata of commits), and in a request.
 _LISTED = np.dtype(
@@ -61,7 +62,8 @@ class AnsweredPartitions:
     """The partitions of an answer in the broker's order, those of a topic side by side.
 
     `count` is the number of partitions by topic. `timestamp` (ms) is 0 if an answer has none.
-    `commit_epoch` is the leader epoch that a client wrote with its commit, -1 if none.
+    `commit_epoch` is the leader epoch that a client wrote with its commit, -1 if none. `lag` is
+    what the broker says of a share group, -1 if it says nothing.
     """
 
     topics: list[str]
@@ -71,6 +73,7 @@ class AnsweredPartitions:
     offset: Rows
     timestamp: Rows
     commit_epoch: Rows
+    lag: Rows
 
     def name(self, position: int) -> tuple[str, int]:
         """Returns topic and number of the partition at a position."""
@@ -115,12 +118,26 @@ class FetchedOffsets:
     def of(cls, response: Any, single: bool = False) -> FetchedOffsets:
         """Returns the library's answer as columns; a `single` one has no groups."""
         groups = [response] if single else list(response.groups or ())
+        names = [None if single else group.group_id or "" for group in groups]
+        return cls._of_groups(response, groups, names, _fetched_partition)
+
+    @classmethod
+    def of_share_groups(cls, response: Any) -> FetchedOffsets:
+        """Returns an answer to DescribeShareGroupOffsets; an offset is where the group begins."""
+        groups = list(response.groups or ())
+        names = [group.group_id or "" for group in groups]
+        return cls._of_groups(response, groups, names, _shared_partition)
+
+    @classmethod
+    def _of_groups(
+        cls, response: Any, groups: list[Any], names: list[str | None], of_partition: _OfPartition
+    ) -> FetchedOffsets:
         topics = [list(group.topics or ()) for group in groups]
         return cls(
-            [None if single else group.group_id or "" for group in groups],
+            names,
             [group.error_code for group in groups],
             [len(each) for each in topics],
-            _partitions_of([topic for each in topics for topic in each], _fetched_partition),
+            _partitions_of([topic for each in topics for topic in each], of_partition),
             getattr(response, "throttle_time_ms", 0),
         )
 
@@ -335,7 +352,7 @@ class _Layout:
 
     record: np.dtype[Any]
     metadata: range
-    of_partition: Callable[[Any], tuple[int, ...]]
+    of_partition: _OfPartition
     decode: Callable[[Any, int], tuple[Any, int]]
 
 
@@ -420,28 +437,37 @@ class _TopicReader:
 
 
 # Columns, each with its value for answers that lack it.
-_COLUMNS = {"partition_id": 0, "error": 0, "offset": 0, "timestamp": 0, "commit_epoch": _NO_EPOCH}
+_NO_LAG = -1
+_COLUMNS = {"partition_id": 0, "error": 0, "offset": 0, "timestamp": 0}
+_COLUMNS |= {"commit_epoch": _NO_EPOCH, "lag": _NO_LAG}
 
 
 def _listed_partition(part: Any) -> tuple[int, ...]:
-    return part.partition_index, part.error_code, part.offset, part.timestamp, _NO_EPOCH
+    return part.partition_index, part.error_code, part.offset, part.timestamp, _NO_EPOCH, _NO_LAG
 
 
 def _fetched_partition(part: Any) -> tuple[int, ...]:
     offset, epoch = part.committed_offset, part.committed_leader_epoch
-    return part.partition_index, part.error_code, offset, 0, epoch
+    return part.partition_index, part.error_code, offset, 0, epoch, _NO_LAG
 
 
-def _partitions_of(
-    topics: Iterable[Any], of_partition: Callable[[Any], tuple[int, ...]]
-) -> AnsweredPartitions:
+def _shared_partition(part: Any) -> tuple[int, ...]:
+    # No client writes the leader epoch of this answer.
+    return part.partition_index, part.error_code, part.start_offset, 0, _NO_EPOCH, part.lag
+
+
+def _partitions_of(topics: Iterable[Any], of_partition: _OfPartition) -> AnsweredPartitions:
     """Returns the columns of the library's objects."""
     parts = [list(topic.partitions or ()) for topic in topics]
     cells = np.array([of_partition(part) for each in parts for part in each], np.int64)
     count = np.array([len(each) for each in parts], np.int64)
     return AnsweredPartitions(
-        [topic.name or "" for topic in topics], count, *cells.reshape(-1, len(_COLUMNS)).T
+        [_name_of(topic) for topic in topics], count, *cells.reshape(-1, len(_COLUMNS)).T
     )
+
+
+def _name_of(topic: Any) -> str:
+    return getattr(topic, "topic_name", None) or getattr(topic, "name", None) or ""
 
 
 @cache

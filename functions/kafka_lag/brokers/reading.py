@@ -165,7 +165,7 @@ def _find_lagging(commits: CommittedOffsets, end: Column) -> Mask:
 
     In other rows the last stable offset says nothing about any group.
     """
-    _, row, offset, _ = commits.as_arrays()
+    _, row, offset, _, _ = commits.as_arrays()
     lagging = np.zeros(len(end), bool)
     lagging[row[(offset >= 0) & (end.take(row) > offset)]] = True
     return lagging

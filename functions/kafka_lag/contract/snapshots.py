@@ -208,8 +208,8 @@ MOSTLY_REBALANCING = 0.6
 # is a number that was needed, the least one that reaches the share.
 TASKS_QUARTILES = (0.25, 0.5, 0.75)
 
-# group_type of groups that are listed without a lag, because they do not commit records in order.
-UNSUPPORTED_GROUP_TYPES = ("share",)
+# group_type of share groups (KIP-932), and the member_id of each partition that members share.
+SHARE, SHARED_MEMBER = "share", "shared"
 
 # published: the finest level at which the cluster's levels publish this row.
 PUBLISHED_NONE = "none"

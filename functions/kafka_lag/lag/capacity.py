@@ -4,6 +4,9 @@
 It is measured only on a member that always had records to read: one with more to read, when its
 commits last moved, than it has read since. A consumer that catches up at each commit has less then,
 however seldom it commits, because until the next commit it reads all unread and all new records.
+
+The members of a share group read the same partitions, so they are measured as one, and each counts
+with an even part.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ from kafka_lag.lag.previous_rows import PreviousRows, is_read, seconds_between
 from kafka_lag.lag.recent import Recent
 from kafka_lag.lag.run import Run
 from kafka_lag.lag.sets import Sets, distinct
+from kafka_lag.lag.share_groups import is_shared
 from kafka_lag.lag.shared_limit import add_shared_limit
 from kafka_lag.lag.skips import has_skipped
 
@@ -79,6 +83,7 @@ def add_capacity(
 def _find_settled_since(groups: Frame, old: Frame, run: Run) -> Column:
     waiting = groups.strings("group_state").is_in(contract.REBALANCING_STATES) & is_read(groups)
     moved = (groups.numbers("rebalances") > 0) | (groups.numbers("owners_changed") > 0)
+    moved |= is_shared(groups) & (groups.numbers("members") != old.numbers("members"))
     now = run.now(len(groups))
     return now.where(moved, old.numbers("settled_since").or_else(now)).only(~waiting)
 
@@ -164,7 +169,8 @@ def _sample(
     number = of_group.rows()
     runs = of_group.total(seconds.only(saturated)) / number / run.interval_seconds
     counted = np.maximum(np.round(runs.fill(0.0)), 1).astype(np.int64)
-    return of_group.total(rate.only(saturated)) / number, counted
+    reading = groups.numbers("members").where(is_shared(groups), number)
+    return of_group.total(rate.only(saturated)) / reading, counted
 
 
 def _have_slow_partitions(members: Sets, read: Column, backlog: Column) -> Mask:

@@ -89,6 +89,7 @@ class Case:
         """Returns topic and number of the partition, and the member that owns it."""
         names = ("topic", "partition_id", "member_id")
         topic, partition, member = (self.value(at, name) for name in names)
+        member = None if self.is_shared else member
         return {"topic": topic, "partition": partition, "member": member}
 
     def value(self, at: int, name: str) -> Any:
@@ -102,6 +103,12 @@ class Case:
         oldest = float(self.age[left["lagging"]].max(initial=0.0))
         limit = max(oldest * _BEHIND_SHARE, self.window * _BEHIND_WINDOWS)
         return replace(self, **left, behind=left["lagging"] & (self.age >= limit))
+
+    @property
+    def is_shared(self) -> bool:
+        """Returns true for a share group: its members cannot be told apart, nor can they be too
+        many for its partitions."""
+        return bool(self.group["group_type"] == contract.SHARE)
 
     @property
     def worst(self) -> int:
@@ -173,6 +180,7 @@ class Case:
 # The columns of its group that a case holds.
 GROUP_COLUMNS = (
     *(
+        "group_type",
         "lags_lately",
         "status",
         "worst_status",

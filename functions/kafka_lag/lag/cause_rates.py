@@ -68,6 +68,8 @@ def find_hot(case: Case) -> tuple[Mask, Mask]:
     """Marks partitions behind that get more records than all others of their topic, and those that
     wait for one, because they have the same member."""
     none = np.zeros_like(case.behind)
+    if case.is_shared:
+        return none, none
     hot, topics = none.copy(), case.rows.strings("topic").codes.fill(-1)
     for topic in unique(topics[case.behind]).tolist():
         others = case.produced[case.fine & (topics == topic)]
@@ -100,7 +102,7 @@ def weigh_hot_partition(case: Case, hot: Mask) -> Cause | None:
 
 def weigh_slow_partition(case: Case) -> Cause | None:
     """Weighs `hot_partition`: one is behind, its member's others are not: its records are slow."""
-    if not case.behind.any():
+    if not case.behind.any() or case.is_shared:
         return None
     at = case.worst
     own = case.active & (case.members == case.members[at])
@@ -130,6 +132,7 @@ def weigh_slow_members(case: Case) -> Cause | None:
     counts = case.count_members()
     if (
         not len(down)
+        or case.is_shared
         or (case.behind & ~own).any()
         or not others.any()
         or len(down) > max(1.0, _MOST_SLOW * counts["members_read"])
@@ -350,7 +353,7 @@ def _weigh_too_few_since_ever(case: Case) -> Cause | None:
         case.group["kept_up_at"] is not None
         or not members
         or capacity is None
-        or members >= case.active.sum()
+        or (members >= case.active.sum() and not case.is_shared)
         or members * capacity > written * (1.0 - _SAME_RATE)
         or not _is_spread(case)
     ):

@@ -57,12 +57,12 @@ def find_owner_changes(rows: Frame, previous: Snapshot) -> Mask:
 def count_idle(group: Mapping[str, Any], owners: int) -> int | None:
     """Returns how many members of a described group own no partition, if `owners` members own one.
 
-    Returns None if that is not known. Other protocols encode assignments in their own way, members
-    in a rebalance wait for one, and if no member owns a partition the assignments may be
-    unreadable.
+    It is 0 for a share group, whose members share partitions. Returns None if it is not known.
+    Other protocols encode assignments in their own way, members in a rebalance wait for one, and if
+    no member owns a partition the assignments may be unreadable.
     """
     idle = max(0, group["members"] - owners)
-    if not idle:
+    if not idle or group["group_type"] == contract.SHARE:
         return 0
     foreign = group["protocol"] not in (None, _CONSUMER)
     waiting = group["group_state"] in contract.REBALANCING_STATES

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from kafka_lag import contract
@@ -40,6 +42,7 @@ from kafka_lag.lag.retention import add_retention
 from kafka_lag.lag.rollup import add_uncounted, counts_of, roll_up_groups
 from kafka_lag.lag.run import Run
 from kafka_lag.lag.sets import Sets
+from kafka_lag.lag.share_groups import drop_rests, is_held, is_shared, set_finished
 from kafka_lag.lag.skips import add_skips
 from kafka_lag.lag.status import add_status, name_unavailable
 from kafka_lag.lag.tasks_needed import add_tasks_needed
@@ -101,7 +104,7 @@ def _join_offsets(rows: Frame, topics: Frame) -> Frame:
 
 def _add_lag(e: Evaluation) -> Frame:
     """Returns the rows with their lag; unread rows with `last_lag` and `last_time_lag_seconds`."""
-    rows, e.lags = e.rows, _find_lags(e.rows, e.run)
+    rows, e.lags = e.rows, _find_lags(e.rows, e.of_group, e.run)
     read = is_read(rows)
     last_read = ~read & rows.numbers("read_at").known
     age, last_age = rows.numbers("time_lag_seconds"), rows.numbers("last_time_lag_seconds")
@@ -113,15 +116,21 @@ def _add_lag(e: Evaluation) -> Frame:
     )
 
 
-def _find_lags(rows: Frame, run: Run) -> OffsetLag:
+def _find_lags(rows: Frame, groups: Frame, run: Run) -> OffsetLag:
+    """Returns each row's lag; `groups` holds each row's group.
+
+    The lag of a share group is the one that the broker says, without records deleted since.
+    """
     names = rows.strings("consumer_group")
     from_start = [name for name in names.categories if run.rules.uncommitted.get(name) == EARLIEST]
-    return compute_offset_lag(
-        rows.numbers("committed_offset"),
+    committed = rows.numbers("committed_offset")
+    found = compute_offset_lag(
+        set_finished(rows, is_shared(groups)).numbers("committed_offset"),
         rows.numbers("start_offset"),
         rows.numbers("end_offset"),
-        from_start=names.is_in(from_start),
+        from_start=names.is_in(from_start) & ~committed.known,
     )
+    return replace(found, uncommitted=found.uncommitted & ~committed.known)
 
 
 def _add_reads_remote(e: Evaluation) -> Frame:
@@ -135,16 +144,40 @@ def _add_reads_remote(e: Evaluation) -> Frame:
     return set_where_read(e.rows, reads_remote=Column(e.lags.position < local, known))
 
 
+def _add_rests(e: Evaluation) -> Frame:
+    rows = add_rests(e.rows, e.previous.rows, e.transactional, e.run)
+    return drop_rests(rows, is_shared(e.of_group))
+
+
 def _add_losses(e: Evaluation) -> Frame:
     """Returns the rows with `records_lost`: records deleted before they were committed."""
     off_by_one = find_off_by_one(e.rows, e.transactional).astype(np.int64)
     no_lag, resting = _allowed_lag(e.rows, e.run), forget_rests(e.rows, e.transactional)
-    e.allowed, e.position = no_lag.clip(off_by_one), skip_markers(resting, e.lags.position)
+    e.allowed, e.position = no_lag.clip(off_by_one), skip_markers(resting, _find_position(e))
     committed = e.rows.numbers("committed_offset")
     passed = (skip_markers(resting, committed) - committed).clip(off_by_one)
     # Deleting no more records than the allowed lag is not a loss.
     lost = (e.lags.lost - passed).clip(0) * (e.lags.lost > no_lag).astype(np.int64)
     return e.rows.with_columns(records_lost=lost)
+
+
+def _find_position(e: Evaluation) -> Column:
+    """Returns the offset of each row's next record."""
+    shared = is_shared(e.of_group)
+    if not shared.any():
+        return e.lags.position
+    held = shared & is_held(e.rows, e.previous.rows, e.of_topic)
+    return _find_lowest_position(e).where(held, e.lags.position)
+
+
+def _find_lowest_position(e: Evaluation) -> Column:
+    """Returns the lowest offset at which each row's next record may lie."""
+    shared = is_shared(e.of_group)
+    if not shared.any():
+        return e.lags.position
+    start, committed = e.rows.numbers("start_offset"), e.rows.numbers("committed_offset")
+    lowest = start.where(start > committed, committed)
+    return lowest.where(shared & committed.known, e.lags.position)
 
 
 def _allowed_lag(rows: Frame, run: Run) -> Column:
@@ -170,14 +203,14 @@ def _add_time_lag(e: Evaluation) -> Frame:
         e.topics,
         e.at_topic,
         e.position.only(is_behind & ~e.is_marker),
-        forget_rests(old, before),
+        set_finished(forget_rests(old, before), is_shared(e.of_group)),
         e.previous_runs,
         e.run,
         e.look_up,
     )
     e.look_ups, e.contradicted = estimates.look_ups, estimates.contradicted
     e.estimated = estimate_time_lag(rows, lag, e.allowed, e.is_marker, estimates.times, read_at)
-    position = e.lags.position
+    position = _find_lowest_position(e)
     below = position.only(is_behind & (e.position > position) & read_at.known)
     e.ages = widen_for_short_rests(
         e.estimated.allow_for_cleaning(is_compacted(e.of_topic)),
@@ -189,6 +222,7 @@ def _add_time_lag(e: Evaluation) -> Frame:
         old,
         e.previous_runs,
         e.run,
+        is_shared(e.of_group),
     )
     return add_time_lag(rows, e.ages, estimates.times)
 
@@ -324,7 +358,7 @@ STEPS = (
     Step(
         "rests",
         Table.ROWS,
-        lambda e: add_rests(e.rows, e.previous.rows, e.transactional, e.run),
+        _add_rests,
         needs="transactions join",
         adds="rest_end rest_left_at rest_records rests_seen",
     ),
@@ -332,7 +366,7 @@ STEPS = (
         "losses",
         Table.ROWS,
         _add_losses,
-        needs="transactions lag rests",
+        needs="produce_rate transactions join lag rests",
         adds="records_lost",
     ),
     Step(

@@ -2,12 +2,12 @@
 """The number of tasks that a group needs for the records written and to work off its backlog.
 
 One member reads no more than its capacity, and one partition has one reader, so a partition counts
-as at most one member. The number is steady: it rises with the mean of the last minutes once the
-present tasks would be late, and falls only to a number that would have been enough in all of them.
-It is never above the shared limit (`shared_limit`). A backlog that no task would work off, by the
-cause that the previous run found, asks for none. While a hot partition is the cause, the number
-does not rise above the present tasks. It does not fall below them while a partition gets more than
-a member reads and falls behind.
+as at most one member, except in a share group, whose members share partitions. The number is
+steady: it rises with the mean of the last minutes once the present tasks would be late, and falls
+only to a number that would have been enough in all of them. It is never above the shared limit
+(`shared_limit`). A backlog that no task would work off, by the cause that the previous run found,
+asks for none. While a hot partition is the cause, the number does not rise above the present tasks.
+It does not fall below them while a partition gets more than a member reads and falls behind.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from kafka_lag.lag.recent import Recent
 from kafka_lag.lag.rollup import Counts, fill_last_status
 from kafka_lag.lag.run import Run
 from kafka_lag.lag.sets import Sets
+from kafka_lag.lag.share_groups import is_shared
 
 # The time of all values, of one value (or one interval, if longer), and the least number of values.
 _LATELY_MS, _SLOT_MS, _FEWEST_RATES = 900_000, 60_000, 3
@@ -94,7 +95,7 @@ def add_tasks_needed(
     sets = parts.sets
     unread = sets.have(parts.missing)
     rates = _find_rates(parts, old.strings("rates_lately").only(capacity.known), run)
-    work = _Work.of(parts, capacity, settings, run)
+    work = _Work.of(parts, groups, settings, run)
     unrated = sets.have(~parts.produced.known) | (rates.count == 0)
     known = capacity.known & ~unread & ~unrated
 
@@ -328,9 +329,11 @@ class _Work:
     start: Values
     unseen: Values
     prefer_even: Mask
+    shared: Mask
 
     @classmethod
-    def of(cls, parts: _Partitions, capacity: Column, settings: _Settings, run: Run) -> _Work:
+    def of(cls, parts: _Partitions, groups: Frame, settings: _Settings, run: Run) -> _Work:
+        capacity, shared = groups.numbers("capacity"), is_shared(groups)
         sets, at_group = parts.sets, parts.sets.of_row
         stalled = fill_last_status(parts.rows).is_in([contract.STALL])
         moves = _moves(parts.rows, run)
@@ -346,7 +349,8 @@ class _Work:
             capacity=capacity,
             start=_START_SECONDS / settings.catch_up_seconds,
             unseen=run.rules.interval_ms / 2_000 / settings.catch_up_seconds,
-            prefer_even=settings.prefer_even,
+            prefer_even=settings.prefer_even & ~shared,
+            shared=shared,
         )
 
     @property
@@ -372,7 +376,7 @@ class _Work:
     def members_for_rate(self, rate: Column, fits: Values) -> Values:
         """Returns the members that this rate, records/s, needs, without the backlog."""
         of_rate = self._at_rows(rate / self.capacity)
-        members, _ = self._count(of_rate, of_rate >= 1.0, fits)
+        members, _ = self._count(of_rate, self._fill_one(of_rate), fits)
         return np.minimum(members, self._readable(np.zeros(len(of_rate), bool)))
 
     def members(self, rate: Column, least: float, coming: Values | None = None) -> _Needed:
@@ -384,7 +388,7 @@ class _Work:
         load = rate / self.capacity
         of_rate = self._at_rows(load)
         # These partitions need a member of their own, which will not keep up either.
-        full = of_rate >= 1.0
+        full = self._fill_one(of_rate)
         come = np.full(len(load), np.inf) if coming is None else coming
         # Growth of the backlog until more members read.
         more = (load - come).clip(0.0) * self.start + load * self.unseen
@@ -399,8 +403,10 @@ class _Work:
         readable, written = self._readable(counts), self._readable(np.zeros(len(counts), bool))
         members = for_rate
         if counts.any():
-            with_backlog, _ = self._count(np.minimum(of_rate + backlog, 1.0), full, fits)
-            members = np.minimum(with_backlog, self._drop_idle(for_rate + behind))
+            most = np.where(self.shared, np.inf, 1.0)[self.sets.of_row]
+            with_backlog, _ = self._count(np.minimum(of_rate + backlog, most), full, fits)
+            own = np.where(self.shared, np.inf, self._drop_idle(for_rate + behind))
+            members = np.minimum(with_backlog, own)
             # A member that is full with a partition that is behind would never work it off.
             given = np.where(behind > 0, _FITS_BEHIND, _FITS)
             members = np.maximum(members, self._count(of_rate, full, given)[0])
@@ -438,11 +444,18 @@ class _Work:
         each = np.maximum(np.ceil(number / np.maximum(members, 1.0)), 1.0)
         return np.where(self.prefer_even, np.minimum(np.ceil(number / each), members), members)
 
+    def _fill_one(self, load: Values) -> Mask:
+        """Marks partitions that need a member of their own: a load of 1 is a member's capacity."""
+        mask: Mask = (load >= 1.0) & ~self.shared[self.sets.of_row]
+        return mask
+
     def _readable(self, behind: Mask) -> Values:
-        """Returns how many partitions of each group are written to, or marked as `behind`."""
+        """Returns how many members can read: one for each partition that is written to, or marked
+        as `behind`; any number in a share group.
+        """
         even = 1.0 / self.sets.rows().take(self.sets.of_row).fill(1.0)
-        found: Values = self.sets.rows((self.share >= _IDLE * even) | behind).fill(0.0)
-        return found
+        found = self.sets.rows((self.share >= _IDLE * even) | behind).fill(0.0)
+        return np.where(self.shared & (found > 0), np.inf, found)
 
 
 def _divide(partitions: Values, hottest: Values, others: Values, fits: Values) -> Values:

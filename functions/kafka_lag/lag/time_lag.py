@@ -116,8 +116,9 @@ def widen_for_short_rests(
     old: Frame,
     previous_runs: PreviousRuns,
     run: Run,
+    shared: Mask,
 ) -> Ages:
-    """Returns the ages, with wider bounds for rows whose rest is short.
+    """Returns the ages, with wider bounds for rows whose rest is short, and for `shared` rows.
 
     Their group may still read offsets taken for markers, so the next record may be as old as the
     commit's position. `position`: the offset of rows below their next record, else unknown;
@@ -131,7 +132,7 @@ def widen_for_short_rests(
     part, offset = positions.part[positions.of_row[at]], position.take(at).fill(0)
     seen = find_bounds(ends, part, offset + records.take(at).fill(0) - 1).before
     mask = np.zeros(len(rows), bool)
-    mask[at] = find_short_rests(rows.lazy_take(at), old.lazy_take(at), seen, run)
+    mask[at] = find_short_rests(rows.lazy_take(at), old.lazy_take(at), seen, run) | shared[at]
     after = Column.unknown(len(rows)).put(at, find_bounds(ends, part, offset).after)
     now = rows.numbers("read_at").only(is_read(rows))
     return ages.extend_to(_seconds(now, after), mask)

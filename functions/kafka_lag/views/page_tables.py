@@ -78,7 +78,8 @@ _MAX_OWNERS = 300
 MAX_OPTION_LENGTH = 200
 _MAX_PAGE = 1_000_000
 _GROUP_COLUMNS = (
-    *("consumer_group", "owner", "unread_reason", "group_state", "group_type", "members"),
+    *("consumer_group", "owner", "read_at", "unread_reason", "group_state", "group_type"),
+    "members",
     *("lag", "time_lag_seconds", "time_lag_error_seconds", "seconds_until_loss", "records_lost"),
     *("status", "last_status", "status_reason", "held_status", "held_since"),
     *("unusual", "rebalancing_share", "sla_seconds", "loss_since", "sla_broken_since"),

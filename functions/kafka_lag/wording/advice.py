@@ -149,6 +149,8 @@ def _advise_speed(row: Mapping[str, Any]) -> str:
     members, partitions = row.get("members"), row.get("partitions")
     if row.get("shared_limit_members") is not None:
         parts.append(f"{faster}; {FULL_STORE}")
+    elif row.get("group_type") == contract.SHARE:
+        parts.append(f"add consumers, or {faster}")
     elif not members or not partitions:
         add = "add consumers, as many as there are partitions at most, or"
         parts.append(f"{add} {faster}")

@@ -333,7 +333,9 @@ def _format_fields(row: Mapping[str, Any]) -> dict[str, str]:
     fields["advice_on_reset"] = _advise_on_reset(row, evidence)
     fields["advice_on_setting"] = _advise_on_setting(fields)
     fields["advice_on_unexplained"] = advise_on_broker(row) or "look at the log of its members"
-    fields["more_members"] = _advise_members(row.get("members"), row.get("partitions"))
+    is_shared = row.get("group_type") == contract.SHARE
+    more = _advise_members(row.get("members"), row.get("partitions"))
+    fields["more_members"] = "add members" if is_shared else more
     if lost := row.get("incident_lost") or evidence.get("records_lost"):
         fields["lost"] = f"at least {format_quantity(lost, 'record')}"
     is_full = row.get("shared_limit_members") is not None

@@ -72,10 +72,10 @@ _WHY_UNKNOWN = {
 def count_partitions_wanted(row: Mapping[str, Any]) -> int | None:
     """Returns how many partitions let enough members read what is written; None: it has enough.
 
-    All partitions are taken to get as much as each other.
+    All partitions are taken to get as much as each other. Any number is enough for a share group.
     """
     rate, capacity, partitions = _find_written(row), row["capacity"], row["partitions"]
-    if rate is None or not capacity or partitions is None:
+    if rate is None or not capacity or partitions is None or _is_shared(row):
         return None
     wanted = math.ceil(rate / capacity)
     return wanted if wanted > partitions else None
@@ -92,7 +92,8 @@ def explain_limits(row: Mapping[str, Any], members_per_task: int = 1) -> Iterato
         return
     if row.get("cause") == contract.CAPACITY_FELL and (cause := describe_cause(row)):
         yield f"{cause.happened}. First {advise_on_cause(row)}."
-    if members is not None and partitions is not None and members > partitions:
+    shared = _is_shared(row)
+    if members is not None and partitions is not None and members > partitions and not shared:
         idle = format_quantity(members - partitions, "member")
         yield f"{idle} of {members} read nothing: there are {partitions} partitions."
     if (wanted := count_partitions_wanted(row)) is not None:
@@ -108,7 +109,7 @@ def explain_limits(row: Mapping[str, Any], members_per_task: int = 1) -> Iterato
         )
     share, rate = row["hottest_share"], _find_written(row)
     is_hot = share is not None and (wanted is None or share * partitions >= _HOT)
-    if is_hot and rate is not None and capacity and share * rate > capacity:
+    if is_hot and not shared and rate is not None and capacity and share * rate > capacity:
         yield (
             f"Partition {row['hottest_partition']} of {row['hottest_topic']} gets "
             f"{format_rate(share * rate)} ({format_share(share)}), and its one reader reads "
@@ -125,6 +126,11 @@ def explain_limits(row: Mapping[str, Any], members_per_task: int = 1) -> Iterato
     if row["worst_status"] in _WHATEVER_THE_TASKS:
         word = find_word(row["worst_status"])
         yield f"A partition is {word}: {MEANINGS[row['worst_status']]}. More tasks do not read it."
+
+
+def _is_shared(row: Mapping[str, Any]) -> bool:
+    """Returns true for a share group, whose members read the same partitions."""
+    return row.get("group_type") == contract.SHARE
 
 
 def _find_written(row: Mapping[str, Any]) -> float | None:

@@ -55,6 +55,16 @@ MEANINGS = {
 }
 
 
+# The reason why a share group has no lag.
+NO_SHARED_LAG = "share group: lag needs Kafka 4.2"
+
+
+def lacks_shared_lag(row: Mapping[str, Any]) -> bool:
+    """Returns true for a share group on brokers that do not say its lag."""
+    is_shared = row["group_type"] == contract.SHARE
+    return is_shared and row["read_at"] is None and row["unread_reason"] is None
+
+
 def find_word(name: str) -> str:
     """Returns the word for a status or reason; for a later version's name, the name with blanks."""
     return WORDS.get(name, name.replace("_", " "))

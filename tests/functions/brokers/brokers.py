@@ -72,6 +72,7 @@ class Brokers(FakeConnections):
     (topic, partition) of "Starts", "Ends", "Stable" and "Local", a group of "OffsetFetch",
     "DescribeGroups", "ConsumerGroupDescribe" and "FindCoordinator", a broker of "ListGroups", a
     topic of "Metadata" and "DescribeConfigs".
+    Groups in `shared` are share groups of so many `members`, with the lag of each partition.
     Groups in `epochs` speak the consumer protocol and have that epoch, others the classic one.
     A code is used up by an answer; the last stays where `lasting` has its key. `change` may give
     back another answer, or an error to raise.
@@ -88,12 +89,14 @@ class Brokers(FakeConnections):
         self.coordinators: dict[str, int] = {}
         self.epochs: dict[str, int] = {}
         self.streams: set[str] = set()
+        self.shared: dict[str, Mapping[str, list[int]]] = {}
+        self.members = 0
         self.kinds: list[str] = []
-        self.offers = 8
+        self.offers, self.offers_share = 8, -1
         self.registered = [1]
 
     def version(self, request: type[Any]) -> int:
-        return self.offers
+        return self.offers_share if "Share" in request.__name__ else self.offers
 
     async def send(self, node: Any, request: Any) -> Any:
         kind = type(request).__name__.removesuffix("Request")
@@ -202,8 +205,8 @@ class Brokers(FakeConnections):
         return _of(error_code=code, groups=[] if code else groups)
 
     def _type(self, name: str) -> str:
-        if name in self.streams:
-            return "Streams"
+        if name in self.streams or name in self.shared:
+            return "Streams" if name in self.streams else "Share"
         return "Consumer" if name in self.epochs else "Classic"
 
     def _findcoordinator(self, node: int, request: Any) -> Any:
@@ -266,6 +269,41 @@ class Brokers(FakeConnections):
 
     def _streamsgroupdescribe(self, node: int, request: Any) -> Any:
         return _of(groups=[self._streams(name) for name in request.group_ids])
+
+    def _sharegroupdescribe(self, node: int, request: Any) -> Any:
+        return _of(groups=[self._share(name) for name in request.group_ids])
+
+    def _share(self, name: str) -> Any:
+        known = name in self.shared
+        owned = [
+            _of(topic_name=topic, partitions=list(range(len(starts))))
+            for topic, starts in self.groups.get(name, {}).items()
+        ]
+        assigned = _of(topic_partitions=owned)
+        member = _of(member_id="m", client_id="c", client_host="/h", assignment=assigned)
+        return _of(
+            group_id=name,
+            error_code=0 if known else 69,
+            group_state="Stable" if self.members else "Empty",
+            group_epoch=self.members,
+            members=[member] * self.members,
+        )
+
+    def _describesharegroupoffsets(self, node: int, request: Any) -> Any:
+        groups = []
+        for requested in request.groups:
+            code = self._code("DescribeShareGroupOffsets", requested.group_id)
+            starts = {} if code else self.groups.get(requested.group_id, {})
+            topics = []
+            for topic, offsets in starts.items():
+                lags = self.shared[requested.group_id][topic]
+                parts = [
+                    _of(partition_index=n, start_offset=start, lag=lag, error_code=0)
+                    for n, (start, lag) in enumerate(zip(offsets, lags, strict=True))
+                ]
+                topics.append(_of(topic_name=topic, partitions=parts))
+            groups.append(_of(group_id=requested.group_id, error_code=code, topics=topics))
+        return _of(groups=groups)
 
     def _streams(self, name: str) -> Any:
         known = name in self.streams

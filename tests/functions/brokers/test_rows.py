@@ -254,7 +254,7 @@ def test_commits_stand_at_their_partitions_whatever_the_brokers_version(version:
     found, _ = fetched(answers, version)
 
     rows = sorted(zip(*(each.tolist() for each in found.as_arrays()), strict=True))
-    assert rows == [(1, 1, -1, 3), (1, 2, 7, 3), (2, 0, 9, 3)]
+    assert rows == [(1, 1, -1, 3, -1), (1, 2, 7, 3, -1), (2, 0, 9, 3, -1)]
     assert found.read_at == {"g": 12_500, "h": 12_500}
     assert (found.unread, found.failures, found.unlisted) == ({}, {}, {})
 
@@ -283,4 +283,4 @@ def test_a_commit_on_a_partition_that_the_topic_lacks_leaves_the_group_unread_on
     again, _ = fetched(answers, commits=found)
     assert (again.unread, again.read_at) == ({}, {"g": 12_500})
     assert again.unlisted == {"g": {("b", number)}}
-    assert [each.tolist() for each in again.as_arrays()] == [[1], [2], [8], [3]]
+    assert [each.tolist() for each in again.as_arrays()] == [[1], [2], [8], [3], [-1]]

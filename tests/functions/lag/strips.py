@@ -26,6 +26,7 @@ from itertools import groupby, takewhile
 from textwrap import dedent
 from typing import Any, TypeAlias
 
+import numpy as np
 import pytest
 
 from kafka_lag import contract
@@ -52,6 +53,8 @@ SEEN: dict[str, Any] = {
     "clock": 0,
     "topic_id": "id",
     "commit_epoch": None,
+    # The broker's lag of a partition; a group with this line is a share group.
+    "shared": None,
     "cleanup_policy": None,
     "retention_ms": None,
     "retention_bytes": None,
@@ -273,17 +276,22 @@ def _reading(strips: Mapping[str, Strip], run: int, at: int) -> ClusterReading:
         retention_bytes=Column.optional(values("retention_bytes")),
     )
     commit_epochs = Column.optional(values("commit_epoch", read))
+    lags = Column.optional(values("shared", read))
+    is_shared = [("shared", 0) in strip.seen for strip in strips.values()]
+    share = Strings.constant(contract.SHARE, len(strips)).only(np.array(is_shared))
     known = reading.groups.strings("group_state").known
     return replace(
         reading,
         topic_partitions=_by_its_clock(topics, values("clock")),
         group_partitions=_by_its_clock(
-            reading.group_partitions.with_columns(commit_epoch=commit_epochs), values("clock", read)
+            reading.group_partitions.with_columns(commit_epoch=commit_epochs, lag=lags),
+            values("clock", read),
         ),
         groups=reading.groups.with_columns(
             members=Column.optional(members, DTYPES[contract.INT]).only(known),
             group_state=Strings.of(of_groups("state")).only(known),
             members_hash=Column.optional(of_groups("hash")).only(known),
+            group_type=share.or_else(reading.groups.strings("group_type")),
         ),
     )
 

@@ -18,6 +18,16 @@ from tests.functions.lag.strips import Strips, strip_of
 SAMPLES: dict[str, tuple[str, list[int]]] = {
     "full speed": ("runs 30\ncommit 0 +600", [15]),
     "configured": ("runs 9\ncommit 0 +600", [7]),
+    # Three read 30 records/s together, then six read 60.
+    "a share group": (
+        "runs 9\ncommit 0 +1800\nshared 100_000 +-1800\nowner shared\nmembers 3",
+        [7],
+    ),
+    "members join a share group": (
+        "runs 7\ncommit 0 1800 3600 5400 7200 10800 14400\nowner shared\nmembers 3x5 6"
+        "\nshared 100_000 98_200 96_400 94_600 92_800 89_200 85_600",
+        [3, 3, 4],
+    ),
     "no members": ("runs 9\ncommit 0 +600\nowner -", [0]),
     # A quarter more must lie there than was read, and ten records.
     "hardly more lay there": ("commit 1000 1600 2200\nend 1100 2359 90000", [0]),

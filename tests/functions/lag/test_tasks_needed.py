@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 from unittest.mock import ANY
 
@@ -40,6 +40,7 @@ class Load:
     stuck: Sequence[int] = ()
     since: int = 1
     unread: Mapping[int, Sequence[int]] = field(default_factory=dict)
+    is_shared: bool = False
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def strip(self, interval: int = MINUTE) -> str:
@@ -47,15 +48,20 @@ class Load:
         lines: dict[str, Sequence[object]] = {"members": self.members}
         for number in range(len(self.rates[0])):
             end, ends, commits, owners = 1e6, list[object](), list[object](), list[str]()
+            brokers_lags = list[object]()
             for run, rates in enumerate(self.rates):
                 end += rates[number] * interval / 1_000
                 lag = self.lags[min(run, len(self.lags) - 1)][number] if self.lags else 0.0
                 is_stuck = number in self.stuck and run >= self.since
                 commits.append(commits[-1] if is_stuck else round(end - lag))
+                brokers_lags.append(round(lag))
                 is_unread = number in self.unread.get(run, ())
                 ends.append(contract.NO_LEADER if is_unread else round(end))
                 members = self.members[min(run, len(self.members) - 1)]
                 owners.append(f"m{number % members}" if members else "-")
+            if self.is_shared:
+                owners = [contract.SHARED_MEMBER]
+                lines[f"shared.{number}"] = brokers_lags
             lines |= {f"end.{number}": ends, f"commit.{number}": commits, f"owner.{number}": owners}
         return strip_of(**lines)
 
@@ -97,6 +103,10 @@ TWO_MEMBERS, SINCE = 2 * CAPACITY * 300 / PARTITIONS, 4 * CAPACITY * 60 / PARTIT
 
 def backlog(lag: float, members: int = PARTITIONS, **settings: Any) -> Load:
     return two(even(4), [SINCE + lag] * PARTITIONS, members, prefer_even=False, **settings)
+
+
+def shared(load: Load) -> Load:
+    return replace(load, is_shared=True)
 
 
 def full_store(each: int) -> Load:
@@ -155,6 +165,10 @@ CASES: dict[str, tuple[Load, int | None, str]] = {
     "a backlog of two members": (backlog(TWO_MEMBERS), 6, BACKLOG),
     "a backlog of three members": (backlog(1.5 * TWO_MEMBERS), 7, BACKLOG),
     "a backlog of more than partitions": (backlog(100 * TWO_MEMBERS), 12, FEW),
+    # Members of a share group read the same partitions, so that more than there are help.
+    "shared by more than partitions": (shared(two(even(9, 3))), 9, RATE),
+    "a shared partition that gets most": (shared(two(hot(0.61, 5.0))), 5, RATE),
+    "a shared backlog of twenty members": (shared(backlog(10 * TWO_MEMBERS)), 25, BACKLOG),
     "in ten minutes": (backlog(2 * TWO_MEMBERS, catch_up_seconds=600), 6, ANY),
     "in five minutes": (backlog(2 * TWO_MEMBERS, catch_up_seconds=300), 8, ANY),
     "in 150 s": (backlog(2 * TWO_MEMBERS, catch_up_seconds=150), 12, ANY),

@@ -52,7 +52,7 @@ FINDINGS: dict[str, dict[str, Any]] = {
     "rebalancing": {**WARN, "rebalancing_share": 0.6, "cause": "rebalances"},
     "empty": {**WARN, "status_reason": "no_member", "members": 0},
     "empty from the start": {**UNREAD, "last_status": None, "status_reason": "no_member"},
-    "share": {**UNREAD, "last_status": None, "group_type": "share"},
+    "share": {**UNREAD, "last_status": None, "group_type": "share", "read_at": None},
     "unusual": {"unusual": True, "rebalancing_share": 0.4, "members": 0},
     "often rebalancing": {"rebalancing_share": 0.6, "group_state": "CompletingRebalance"},
     "pausing": {"status_reason": "pausing"},
