@@ -34,6 +34,7 @@ from urllib3.exceptions import HTTPError, InvalidHeader
 
 from kafka_lag import contract
 from kafka_lag.aws import AWS_ERRORS, error_code, make_client, read_secret
+from kafka_lag.contract.otlp import MOST_POINTS
 from kafka_lag.errors import ConfigError, SinkError
 from kafka_lag.sinks.config import CLOUDWATCH_NAMES, OtlpConfig
 from kafka_lag.sinks.deadline import ONE_ATTEMPT, PublishDeadline, Timing
@@ -170,7 +171,7 @@ class RequestLimits:
     uncompressed.
     """
 
-    points: int = 1_000
+    points: int = MOST_POINTS
     size: int = 1_000_000
 
 
