@@ -17,7 +17,7 @@ from rich.text import Text
 from kafka_lag_cli.connecting.deployment_file import CDK_FILE, read_deployment
 from kafka_lag_cli.help_sections import option
 from kafka_lag_cli.terminal.records import TABLE, output_option, write_records
-from kafka_lag_config.cost.cost import Cost, Line, RegionCost, cost_of, sum_usd
+from kafka_lag_config.cost.cost import Cost, Line, RegionCost, compare_ways, cost_of, sum_usd
 from kafka_lag_config.cost.prices import load_prices
 from kafka_lag_config.deployment import Deployment
 from kafka_lag_config.faults import ConfigurationError
@@ -80,7 +80,7 @@ def cost(config: Path | None, region: str | None, output: str) -> int:
     # Without a terminal rich takes 80 columns, and with a wide one all of them.
     screen = Console()
     screen.width = min(screen.width, _WIDTH) if screen.is_terminal else _WIDTH
-    print_cost(found, screen)
+    print_cost(found, screen, compare_ways(deployment, load_prices()))
     return 0
 
 
@@ -125,13 +125,15 @@ def _round(usd: float) -> float:
     return round(usd, 4)
 
 
-def print_cost(cost: Cost, screen: Console) -> None:
-    """Prints the sums, their parts, and what they rest on."""
+def print_cost(cost: Cost, screen: Console, ways: Iterable[tuple[str, float, float]] = ()) -> None:
+    """Prints the sums, their parts, the two ways of metrics, and what all rests on."""
     for region in cost.regions:
         screen.print(_region_table(region), "", sep="\n")
     if len(cost.regions) > 1:
         screen.print(Text(f"All regions: ${format_usd(cost.usd)} a month", style="bold"))
         screen.print()
+    if rows := list(ways):
+        screen.print(_ways_table(rows), "", sep="\n")
     if cost.warnings:
         _print_list("Look at", cost.warnings, screen)
         screen.print()
@@ -188,6 +190,21 @@ def _region_table(region: RegionCost) -> Table:
     table.add_section()
     table.add_row("shared", "", "", f"{format_usd(sum_usd(region.shared))}  ", style="bold")
     _add_lines(table, region.shared)
+    return table
+
+
+def _ways_table(rows: Iterable[tuple[str, float, float]]) -> Table:
+    title = Text(
+        "The whole by levels of metrics, $ a month, beside a new endpoint or NAT", style="bold"
+    )
+    table = Table(
+        title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1), pad_edge=False
+    )
+    table.add_column("metrics of")
+    for name in ("classic", "by OTLP"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for word, classic, otlp in rows:
+        table.add_row(word, f"{format_usd(classic)}  ", f"{format_usd(otlp)} {_UNVERIFIED}")
     return table
 
 

@@ -67,7 +67,13 @@ class Settings:
 
 
 # Defaults for settings that a configuration leaves out.
-DEFAULTS = Settings("", Access(()), Rules(topics=NameFilter(deny=re.compile(INTERNAL_TOPICS))))
+DEFAULTS = Settings(
+    "",
+    Access(()),
+    Rules(topics=NameFilter(deny=re.compile(INTERNAL_TOPICS))),
+    # As custom metrics, topics would cost as much as all else together.
+    levels=Levels(topics=False),
+)
 
 
 def from_environment(environ: Mapping[str, str]) -> Settings:
@@ -118,6 +124,7 @@ def levels_of(document: Mapping[str, Any]) -> Levels:
         partition_groups=filter_of(partitions["groups"]) if partitions else None,
         partition_topics=filter_of(partitions["topics"]) if partitions else NameFilter(),
         named=frozenset(document["named"]),
+        named_only=document["named_only"],
         scaling=filter_of(scaling) if scaling else None,
         **{key: document[key] for key in contract.CHOSEN_METRICS},
     )

@@ -44,6 +44,7 @@ from kafka_lag_config.alarm_rules import (
 from kafka_lag_config.alarm_rules import OPERATORS as WORDS
 from kafka_lag_config.facts import ClusterFacts
 from kafka_lag_config.physical_names import alarm_name
+from kafka_lag_config.promql import find_periods, groups_apart, promql_query
 
 # As CloudFormation writes them, and as CDK does.
 OPERATORS = {
@@ -295,20 +296,34 @@ class ClusterAlarms:
         """
         scopes: dict[str, Construct] = {}
         for rule in query_rules(self.cluster):
-            # No named group has an alarm of its own on what is unusual.
-            place, named = (
-                ("AnyUnusual", ())
-                if rule.name == ANY_UNUSUAL.name
-                else ("AnyGroup", self.cluster.alarms.groups)
-            )
+            place = "AnyUnusual" if rule.name == ANY_UNUSUAL.name else "AnyGroup"
             if place not in scopes:
                 scopes[place] = Construct(self.scope, place)
-            yield self._by_query(scopes[place], rule, named)
+            by_otlp = self.cluster.settings.by_otlp
+            yield (self._by_promql if by_otlp else self._by_query)(scopes[place], rule)
 
-    def _by_query(self, scope: Construct, rule: Rule, named: Sequence[str]) -> cloudwatch.IAlarm:
-        """An alarm on all groups but those named."""
+    def _by_promql(self, scope: Construct, rule: Rule) -> cloudwatch.IAlarm:
+        """An alarm with a contributor for each group that breaches, if it is not apart."""
+        subject = ClusterSubject(self.cluster, deployment=self.name)
+        pending, recovery = find_periods(self.cluster, rule)
+        alarm = cloudwatch.PromQLAlarm(
+            scope,
+            pascal_case(rule.name),
+            alarm_name=subject.name(rule),
+            alarm_description=subject.description(rule, subject.shown),
+            query=promql_query(self.cluster, rule),
+            evaluation_interval=LagMetrics(self.cluster).period,
+            pending_period=Duration.minutes(pending),
+            recovery_period=Duration.minutes(recovery),
+        )
+        _notify(alarm, rule, replace(self.recipients, recovered=False))
+        return alarm
+
+    def _by_query(self, scope: Construct, rule: Rule) -> cloudwatch.IAlarm:
+        """An alarm on all groups that are not apart."""
         cluster, metrics = self.cluster, LagMetrics(self.cluster)
         subject = ClusterSubject(cluster, deployment=self.name)
+        named = groups_apart(cluster, rule)
         return rule_alarm(
             scope,
             pascal_case(rule.name),

@@ -59,6 +59,11 @@ _LEGENDS = {contract.PRODUCE_RATE: "produce", contract.CONSUME_RATE: "consume"}
 # The risk begins half-way up; the 30 days of what is at none would press it to the ground.
 _HORIZONS_SHOWN = 2
 
+# Graphs of classic metrics, which other groups do not have.
+_NAMED_GROUPS = (
+    "Groups that alarms or scaling name; all others: CloudWatch's Query Studio, by PromQL"
+)
+
 _BY_BROKER = (contract.DIMENSION_CLUSTER, "Broker ID")
 _WHOLE_PERCENT = 100.0
 
@@ -158,12 +163,12 @@ def _group_rows(cluster: ClusterFacts, metrics: LagMetrics) -> list[Row]:
         maximum=max(contract.GROUP_STATUS_VALUES.values()),
     )
     return [
-        _heading("Groups"),
+        _heading(_NAMED_GROUPS if cluster.settings.by_otlp else "Groups"),
         [status],
         _lag_row(metrics, "group", _BY_GROUP, _service_level_marks(service_levels)),
         *(
             [_lag_row(metrics, "group and topic", _BY_TOPIC)]
-            if cluster.settings.levels.topics
+            if cluster.published_levels.topics
             else []
         ),
         [_retention_risk(cluster, metrics)],
@@ -199,7 +204,7 @@ def _switched_rows(cluster: ClusterFacts, metrics: LagMetrics) -> list[Row]:
     """Graphs of the metrics that `levels` switch on."""
     graphs = []
     for key, (title, unit) in _SWITCHED_METRICS.items():
-        if getattr(cluster.settings.levels, key):
+        if getattr(cluster.published_levels, key):
             lines = [
                 _search(metrics, name, label=_LEGENDS.get(name, ""))
                 for name in contract.CHOSEN_METRICS[key]

@@ -20,6 +20,7 @@ from kafka_lag.settings import SERVER, authorities_fault
 from kafka_lag_config.alarm_rules import find_alarm_faults
 from kafka_lag_config.facts import ClusterFacts, FollowingService, find_faults
 from kafka_lag_config.faults import ConfigurationError, Fault, Place
+from kafka_lag_config.promql import find_promql_faults
 from kafka_lag_config.reach import Reach, WaysOut, is_serverless_arn
 from kafka_lag_config.scaling import EcsService, GroupScaling
 from kafka_lag_config.settings import AlarmSettings, CollectorSettings
@@ -186,7 +187,8 @@ class WatchedCluster:
             facts = self.facts()
             faults = [
                 *self._unusable(),
-                *map(_in_an_app, (*find_alarm_faults(facts), *find_faults(facts))),
+                *map(_in_an_app, find_alarm_faults(facts)),
+                *map(_in_an_app, (*find_promql_faults(facts), *find_faults(facts))),
             ]
         if faults:
             raise ConfigurationError(path, faults)

@@ -14,6 +14,7 @@ from kafka_lag_config.facts import ClusterFacts, FollowingService, find_faults
 from kafka_lag_config.faults import Fault, FaultsError, Place
 from kafka_lag_config.login import Auth, OpenAuth, ScramAuth, SecretAuth
 from kafka_lag_config.network import Vpc
+from kafka_lag_config.promql import find_promql_faults
 from kafka_lag_config.reach import Reach, WaysOut, arn_part, is_serverless_arn
 from kafka_lag_config.scaling import Scaling
 from kafka_lag_config.settings import AlarmSettings, CollectorSettings
@@ -98,8 +99,8 @@ class Cluster(CollectorSettings):
     @model_validator(mode="after")
     def _possible(self) -> Self:
         facts = self.facts
-        faults = (*self._unreachable(), *find_alarm_faults(facts), *find_faults(facts))
-        FaultsError.raise_any(faults)
+        faults = (*self._unreachable(), *find_alarm_faults(facts), *find_promql_faults(facts))
+        FaultsError.raise_any((*faults, *find_faults(facts)))
         return self
 
     def _unreachable(self) -> Iterator[Fault]:

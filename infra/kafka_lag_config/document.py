@@ -182,6 +182,8 @@ class LevelsSection(Strict):
     """`Unusual` by group"""
     named: Annotated[tuple[str, ...], Listed] = ()
     """groups that come first in the budget, because alarms or scaling watch them"""
+    named_only: bool = _LEVELS.named_only
+    """publish no other groups but those of `named` and `scaling`"""
 
 
 class ToleranceSection(Strict):

@@ -16,7 +16,7 @@ from kafka_lag.contract.dimensions import dimension_value
 from kafka_lag.lag.group_settings import ByName, NameFilter, TaskSettings
 from kafka_lag.settings import levels_of
 from kafka_lag.sinks.config import Levels
-from kafka_lag_config.document import CLOUDWATCH, written
+from kafka_lag_config.document import CLOUDWATCH, OtlpSection, OtlpSink, written
 from kafka_lag_config.faults import Fault, Place
 from kafka_lag_config.protocols import IAM
 from kafka_lag_config.reach import Reach, find_reach_faults
@@ -37,6 +37,8 @@ _TRANSPORT = {
 
 # All periods of an alarm together, if shorter than an hour each [CloudWatch API, PutMetricAlarm].
 _LONGEST_ALARM_MINUTES = 24 * 60
+# The budget of metrics by OTLP, which have a price by their bytes.
+_MOST_BY_OTLP = 100_000
 # Characters that CDK lets a dimension have.
 _LONGEST_VALUE = 255
 
@@ -71,8 +73,9 @@ class ClusterFacts:
 
     @property
     def _publishes(self) -> bool:
-        """True if a sink publishes metrics of the cluster into CloudWatch."""
-        return bool(self.settings.sink_names) and not self.settings.paused
+        """True if a sink publishes metrics of the cluster's groups into CloudWatch."""
+        settings = self.settings
+        return (bool(settings.sink_names) or settings.by_otlp) and not settings.paused
 
     @property
     def watches_any_group(self) -> bool:
@@ -103,8 +106,16 @@ class ClusterFacts:
 
     @property
     def published_levels(self) -> Levels:
-        """The metrics that the collector publishes, including those for alarms and scaling."""
-        return levels_of(self._levels())
+        """The metrics that the collector publishes, including those for alarms and scaling.
+
+        With `metrics: otlp`, those that classic alarms and Application Auto Scaling need, because
+        neither reads what comes by OTLP.
+        """
+        return levels_of(self._classic_levels())
+
+    def levels_at(self, endpoint: OtlpSection) -> Levels:
+        """Returns the metrics that an OTLP endpoint gets."""
+        return levels_of(self._levels_at(endpoint))
 
     def catch_up_seconds_of(self, group: str) -> float:
         """Within so many `TasksNeeded` works off the group's backlog."""
@@ -126,12 +137,30 @@ class ClusterFacts:
             secret_id=reach.secret_arn,
             cafile=CA_FILE if settings.ca_file else None,
         )
-        return whole | {"levels": self._levels(), "tasks": self._tasks() | whole["tasks"]}
+        for sink, endpoint in zip(whole["sinks"], settings.sinks, strict=True):
+            if settings.by_otlp and isinstance(endpoint, OtlpSink):
+                sink["otlp"]["levels"] = self._levels_at(endpoint.otlp)
+        levels, tasks = self._classic_levels(), self._tasks() | whole["tasks"]
+        return whole | {"levels": levels, "tasks": tasks}
+
+    def _levels_at(self, endpoint: OtlpSection) -> dict[str, Any]:
+        own = endpoint.levels
+        return self._levels() if own is None else own.model_dump(mode="json")
+
+    def _classic_levels(self) -> dict[str, Any]:
+        levels = self._levels()
+        if not self.settings.by_otlp:
+            return levels
+        nothing = dict.fromkeys((*contract.CHOSEN_METRICS, "topics", "max_offset_lag"), False)
+        most = min(levels["max_metrics"], Levels().max_metrics)
+        return levels | nothing | {"named_only": True, "partitions": None, "max_metrics": most}
 
     def _levels(self) -> dict[str, Any]:
         given = self.settings.levels
         levels = given.model_dump(mode="json")
         levels["named"] = list(dict.fromkeys([*given.named, *self.named_groups]))
+        if self.settings.by_otlp and "max_metrics" not in given.model_fields_set:
+            levels["max_metrics"] = _MOST_BY_OTLP
         levels["unusual"] = given.unusual or self.alarms.any_unusual
         if self.services and "scaling" not in given.model_fields_set:
             every = (group for each in self.services for group in each.scaling.groups)

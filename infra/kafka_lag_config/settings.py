@@ -4,11 +4,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Final, Literal, Self
 
 from pydantic import AfterValidator, Field, ValidationInfo, field_validator, model_validator
 
-from kafka_lag_config.document import CollectorKeys, check_authorities, check_page
+from kafka_lag_config.document import (
+    EMF,
+    CollectorKeys,
+    OtlpSection,
+    OtlpSink,
+    check_authorities,
+    check_page,
+)
 from kafka_lag_config.strict import Strict
 from kafka_lag_config.types import Distinct, GroupName, Listed, Number, Text, Whole
 
@@ -17,6 +24,11 @@ _LARGEST_MINUTES = 60
 _LONGEST_RUN = 50
 
 _FOLLOWS = "follows from auth; leave it out"
+
+# The values of `metrics`, and the sink of the second: CloudWatch's own endpoint.
+CLASSIC: Final = "classic"
+OTLP: Final = "otlp"
+CLOUDWATCH_ENDPOINT = OtlpSink(otlp=OtlpSection(sigv4=True, names="otel"))
 
 # What CloudWatch takes for the retention of a log group.
 LogDays = Literal[1, 3, 7, 14, 30, 60, 90, 180, 365, 731]
@@ -121,10 +133,22 @@ class CollectorSettings(CollectorKeys):
     broker_type: Literal["standard", "express"] = "standard"
     """`express` for MSK's Express brokers, which have no disks to watch"""
     function: Function = Function()
+    metrics: Literal["classic", "otlp"] = CLASSIC
+    """`otlp`: groups, topics and partitions go [to CloudWatch by OTLP](operate.md#metrics-by-otlp),
+    paid by the gigabyte, and the alarms on any group use PromQL; custom metrics have only groups
+    that alarms or scaling name. Needs a way to CloudWatch: `vpc.endpoints.monitoring` or a NAT"""
     dashboard: bool = True
     """make a dashboard for the cluster"""
     paused: bool = False
     """disable the schedule, and leave out the alarms that would miss the runs"""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _add_endpoint(cls, given: Any) -> Any:
+        if not isinstance(given, Mapping) or given.get("metrics") != OTLP:
+            return given
+        sinks = given.get("sinks", (EMF,))
+        return {**given, "sinks": add_endpoint(sinks)} if isinstance(sinks, list | tuple) else given
 
     @field_validator("interval_seconds")
     @classmethod
@@ -155,6 +179,20 @@ class CollectorSettings(CollectorKeys):
         return name if place is None else str(place.resolve())
 
     @property
+    def by_otlp(self) -> bool:
+        """True if CloudWatch gets metrics of all groups by OTLP."""
+        return self.metrics == OTLP
+
+    @property
     def interval_minutes(self) -> int:
         """Minutes between scheduled runs."""
         return int(self.interval_seconds) // 60
+
+
+def add_endpoint(sinks: Any) -> Any:
+    """Returns the sinks with CloudWatch's own endpoint, unless one with sigv4 is among them."""
+    given = [each.get(OTLP) for each in sinks if isinstance(each, Mapping)]
+    given += [each.otlp.model_dump() for each in sinks if isinstance(each, OtlpSink)]
+    if any(isinstance(each, Mapping) and each.get("sigv4") for each in given):
+        return sinks
+    return [*sinks, CLOUDWATCH_ENDPOINT]

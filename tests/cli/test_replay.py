@@ -179,6 +179,19 @@ LATE = changed("age", (slice(600, 605), 301))
             id="a group that nobody named",
         ),
         pytest.param(
+            # By PromQL. The last value lasts for five minutes, and pages as often after them.
+            {"mailer": Group().stops(600, 660).is_unread(640, 650), "billing": Group()},
+            {"metrics": "otlp"},
+            [("any-group", "mailer", 613, 646), ("any-group", "mailer", 653, 663)],
+            id="by OTLP, and a gap",
+        ),
+        pytest.param(
+            {"mailer": Group().stops(600, 660), "billing": Group()},
+            {"metrics": "otlp", "hold": 5},
+            [("any-group", "mailer", 615, 665)],
+            id="by OTLP, after five runs",
+        ),
+        pytest.param(
             {"mailer": Group().stops(600, 660)}, {"groups": {"deny": "^mailer$"}}, [], id="denied"
         ),
         pytest.param(

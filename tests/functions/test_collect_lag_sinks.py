@@ -63,9 +63,9 @@ def test_a_sink_has_levels_of_its_own_or_the_clusters(tmp_path: Path) -> None:
     result = environment(tmp_path, "emf", {"otlp": {"endpoint": URL}}, {"otlp": own})
     sinks = build_sinks(from_environment(result), pytest.fail)
     assert [(type(each.sink), each.levels, each.key) for each in sinks] == [
-        (EmfSink, Levels(), "levels"),
-        (OtlpSink, Levels(), "levels"),
-        (OtlpSink, Levels(partition_groups=NameFilter()), "sinks.2.otlp.levels"),
+        (EmfSink, Levels(topics=False), "levels"),
+        (OtlpSink, Levels(topics=False), "levels"),
+        (OtlpSink, Levels(topics=False, partition_groups=NameFilter()), "sinks.2.otlp.levels"),
     ]
     assert made(tmp_path) == []
 

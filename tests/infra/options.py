@@ -64,6 +64,14 @@ _CLUSTERS: dict[str, dict[str, Any]] = {
         ]
     },
     "no sink": {"sinks": []},
+    "metrics by OTLP": {
+        "metrics": "otlp",
+        "levels": {"topics": True, "partitions": {}},
+        "owner": {"^pay": "team $1"},
+        "sla_seconds": {"^pay": 60},
+        "alarms": {"groups": ["billing"], "rules": {"any-loss": {"periods": 9}}},
+        "dashboard": False,
+    },
     "not MSK, with endpoints and a function of its own": {
         "arn": None,
         "region": REGION,

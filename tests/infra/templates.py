@@ -319,6 +319,10 @@ class _Reading:
 
     def _alarm(self, alarm: Mapping[str, Any]) -> Iterator[str]:
         """Name; metric, condition and periods; who gets it; what it says."""
+        if "EvaluationCriteria" in alarm:
+            yield self.text(alarm["AlarmName"])
+            yield from self._wake(alarm, ("AlarmName",))
+            return
         metrics = alarm.get("Metrics", [alarm])
         period = alarm.get("Period")
         read = []
@@ -342,10 +346,14 @@ class _Reading:
             f"{alarm.get('DatapointsToAlarm', alarm['EvaluationPeriods'])} of "
             f"{alarm['EvaluationPeriods']} x {period} s, missing {alarm.get('TreatMissingData')}"
         )
-        known = ("AlarmName", "AlarmDescription", "Metrics", "Period", "ComparisonOperator",
+        known = ("AlarmName", "Metrics", "Period", "ComparisonOperator",
                  "Threshold", "ThresholdMetricId", "DatapointsToAlarm", "EvaluationPeriods",
                  "TreatMissingData", "Namespace", "MetricName", "Dimensions", "Statistic",
-                 "AlarmActions", "OKActions")  # fmt: skip
+                 )  # fmt: skip
+        yield from self._wake(alarm, known)
+
+    def _wake(self, alarm: Mapping[str, Any], known: Collection[str]) -> Iterator[str]:
+        known = (*known, "AlarmDescription", "AlarmActions", "OKActions")
         to, at_end = (
             [self.short(each) for each in alarm.get(key, ())]
             for key in ("AlarmActions", "OKActions")

@@ -14,7 +14,6 @@ from kafka_lag_config.alarm_rules import (
     ANY_GROUP,
     ANY_LOSS,
     ANY_SLA,
-    ANY_UNUSUAL,
     HEARTBEAT,
     LOSS,
     OPERATORS,
@@ -23,12 +22,12 @@ from kafka_lag_config.alarm_rules import (
     Rule,
     broker_rules,
     group_thresholds,
-    left_out,
     query_rules,
     reporter_rules,
     within_sight,
 )
 from kafka_lag_config.cluster import Cluster
+from kafka_lag_config.promql import find_periods, groups_apart
 from kafka_lag_config.simulation.evaluation import Counts
 from kafka_lag_config.simulation.grid import Condition
 
@@ -65,7 +64,7 @@ def deployed_alarms(
     `only`: of these, those; empty for all.
     Groups that filters deny have none, nor has a cluster that publishes nothing.
     """
-    if cluster.paused or not cluster.sink_names:
+    if cluster.paused or not (cluster.sink_names or cluster.by_otlp):
         return
     places = {
         name: at
@@ -81,12 +80,13 @@ def deployed_alarms(
     for rule, bounds in named.items():
         yield _alarm(cluster, rule, bounds)
     for rule in query_rules(cluster.facts):
-        apart = left_out(rule, cluster.namespace, cluster.name, _named(cluster, rule))
+        apart = groups_apart(cluster.facts, rule)
         others = {
             at: float(rule.threshold or 0) for name, at in places.items() if name not in apart
         }
         if others:
-            yield _alarm(cluster, within_sight(rule, cluster.interval_minutes), others, query=True)
+            seen = rule if cluster.by_otlp else within_sight(rule, cluster.interval_minutes)
+            yield _alarm(cluster, seen, others, query=True)
 
 
 def metrics_watched(cluster: Cluster) -> frozenset[str]:
@@ -108,7 +108,7 @@ def explain_left_out(cluster: Cluster, groups: Sequence[str]) -> Iterator[str]:
     if cluster.paused:
         yield "the cluster is paused: nothing is collected, so nothing pages"
         return
-    if not cluster.sink_names:
+    if not cluster.sink_names and not cluster.by_otlp:
         yield "no sink publishes into CloudWatch, so no alarm has data"
         return
     if not any(group_thresholds(cluster.facts)) and not any(query_rules(cluster.facts)):
@@ -123,10 +123,6 @@ def explain_left_out(cluster: Cluster, groups: Sequence[str]) -> Iterator[str]:
             f"a query sees the {_MOST_SERIES} worst groups in each minute; all {len(groups):,} are "
             "replayed"
         )
-
-
-def _named(cluster: Cluster, rule: Rule) -> Sequence[str]:
-    return () if rule.name == ANY_UNUSUAL.name else cluster.alarms.groups
 
 
 def _alarm(
@@ -144,10 +140,14 @@ def condition_of(
     query: bool = False,
 ) -> Condition:
     """Return the condition of a rule's alarm, with one bound for all series or one for each."""
+    by_promql = query and cluster.by_otlp
+    pending, recovery = find_periods(cluster.facts, rule) if by_promql else (None, 0)
     return Condition(
         operator=OPERATORS[rule.operator],
         bound=bound,
         counts=Counts(rule.datapoints, rule.periods, rule.missing.value),
         period=rule.minutes or cluster.interval_minutes,
         contributors=query,
+        pending=pending,
+        recovery=recovery,
     )

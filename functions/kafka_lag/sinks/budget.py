@@ -141,14 +141,26 @@ def _count_costs(report: LagReport, levels: Levels) -> _Costs:
     scaled = match_names(groups.strings("consumer_group"), levels.scaling)
     with_sla = groups.numbers("sla_seconds").known
     of_group = len(levels.group_metrics) + with_sla + _SCALING_COST * scaled
-    of_pair = (_LAG_COST + levels.max_offset_lag) * levels.topics
-    wanted = match_names(rows.strings("consumer_group"), levels.partition_groups)
+    of_group = of_group * _is_watched(groups, levels)
+    of_pair = (_LAG_COST + levels.max_offset_lag) * levels.topics * _is_watched(pairs, levels)
+    wanted = _is_watched(rows, levels) & match_names(
+        rows.strings("consumer_group"), levels.partition_groups
+    )
     wanted &= match_names(rows.strings("topic"), levels.partition_topics)
     return _Costs(
         np.where(locate(groups, rows, contract.GROUP_KEY) >= 0, of_group, 0).astype(np.int64),
-        np.full(len(pairs), of_pair, np.int64),
+        of_pair.astype(np.int64),
         wanted * np.int64(_LAG_COST),
     )
+
+
+def _is_watched(sets: Frame, levels: Levels) -> Mask:
+    """Returns a mask of sets whose group the levels do not leave out by `named_only`."""
+    if not levels.named_only:
+        return np.ones(len(sets), bool)
+    names = sets.strings("consumer_group")
+    mask: Mask = names.is_in(levels.named) | match_names(names, levels.scaling)
+    return mask
 
 
 class _Claims:

@@ -19,7 +19,8 @@ class Levels:
     """The published levels: topics by default, partitions only of pairs that both filters accept.
 
     `named` groups are those that an alarm or a scaling policy watches; they come first.
-    `scaling` accepts the groups that a policy scales by their lag; None accepts none.
+    `named_only`: no other groups are published but those that are scaled. `scaling` accepts the
+    groups that a policy scales by their lag; None accepts none.
     """
 
     max_metrics: int = 1000
@@ -28,6 +29,7 @@ class Levels:
     partition_groups: NameFilter | None = None
     partition_topics: NameFilter = field(default_factory=NameFilter)
     named: frozenset[str] = frozenset()
+    named_only: bool = False
     scaling: NameFilter | None = None
     drain_time: bool = False
     members: bool = False

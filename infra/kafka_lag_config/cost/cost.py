@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from kafka_lag.wording.formatting import format_list
 from kafka_lag_config.alarm_rules import ANY_GROUP
@@ -26,12 +27,16 @@ from kafka_lag_config.cost.usage import (
     shared_usage,
 )
 from kafka_lag_config.deployment import Deployment
+from kafka_lag_config.document import EMF, PartitionsSection
 from kafka_lag_config.doubts import find_doubts, find_shared_doubts
+from kafka_lag_config.promql import MOST_CONTRIBUTORS, MOST_SERIES
+from kafka_lag_config.settings import CLASSIC, CLOUDWATCH_ENDPOINT, OTLP
 from kafka_lag_config.shared import Report
 
-# Series that one query of an alarm sees [CloudWatch user guide, Metrics Insights quotas].
+# Series that one query of an alarm by Metrics Insights sees [CloudWatch user guide, its quotas].
 _QUERY_SERIES = 500
 _MOST_NAMES = 3
+_NO_BUDGET = 1_000_000
 # Of `expected`: the counts that nearly every line rests on.
 _SIZES = ("groups", "group_topics", "group_partitions", "topic_partitions")
 
@@ -116,6 +121,38 @@ def cost_of(deployment: Deployment, prices: PricesByRegion) -> Cost:
         for account, region in deployment.places()
     )
     return Cost(regions, tuple(_find_warnings(deployment, prices)))
+
+
+def compare_ways(
+    deployment: Deployment, prices: PricesByRegion
+) -> Iterator[tuple[str, float, float]]:
+    """Yields levels of metrics, each with the whole cost as classic metrics and by OTLP."""
+    for word, more in (
+        ("groups", {"topics": False, "partitions": None}),
+        ("and topics", {"topics": True, "partitions": None}),
+        ("and every partition", {"topics": True, "partitions": PartitionsSection()}),
+    ):
+        update = {**more, "max_metrics": _NO_BUDGET}
+        classic, otlp = (
+            cost_of(
+                deployment.model_copy(
+                    update={
+                        "clusters": tuple(_by(each, way, update) for each in deployment.clusters)
+                    }
+                ),
+                prices,
+            ).usd
+            for way in (CLASSIC, OTLP)
+        )
+        yield word, classic, otlp
+
+
+def _by(cluster: Cluster, way: str, levels: Mapping[str, Any]) -> Cluster:
+    """Returns the cluster with metrics on one way alone, and these levels."""
+    words = tuple(each for each in cluster.sinks if isinstance(each, str)) or (EMF,)
+    sinks = words if way == CLASSIC else (*words, CLOUDWATCH_ENDPOINT)
+    changed = cluster.levels.model_copy(update=dict(levels))
+    return cluster.model_copy(update={"metrics": way, "sinks": sinks, "levels": changed})
 
 
 def sum_usd(lines: Iterable[Line]) -> float:
@@ -220,8 +257,29 @@ def _warn_of_cluster(cluster: Cluster) -> Iterator[str]:
             f"levels.max_metrics of {budget:,} leaves out {omitted:,} metrics; snapshots have them "
             "all."
         )
-    if cluster.otlp_endpoints:
-        yield "what endpoints of OTLP charge for what they get is not counted."
+    if not all(each.sigv4 for each in cluster.otlp_endpoints):
+        yield "what OTLP endpoints of others charge for what they get is not counted."
+    if cluster.by_otlp:
+        yield from _warn_of_promql(cluster)
+        return
     seen = groups_in_query(cluster, published, ANY_GROUP)
     if seen > _QUERY_SERIES:
         yield f"the alarm on any group sees {_QUERY_SERIES} of its {seen:,} groups."
+
+
+def _warn_of_promql(cluster: Cluster) -> Iterator[str]:
+    """Yields the way of metrics by OTLP, and the limit of their alarms if it can be reached."""
+    ways = cluster.facts.reach.ways_out
+    if ways.nat or "monitoring" in ways.endpoints:
+        way = "the endpoint monitoring" if "monitoring" in ways.endpoints else "NAT"
+        made = (
+            "in network above" if cluster.vpc.endpoints.monitoring else "not counted, as it exists"
+        )
+        yield f"metrics by OTLP leave by {way}: {made}."
+    groups = cluster.expected.groups
+    if cluster.facts.watches_any_group and groups > MOST_CONTRIBUTORS:
+        yield (
+            f"an alarm by PromQL sees {MOST_SERIES} groups that break at once and names "
+            f"{MOST_CONTRIBUTORS}, and {groups:,} groups are expected: name the urgent ones in "
+            "alarms.groups."
+        )

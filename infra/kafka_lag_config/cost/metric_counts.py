@@ -52,26 +52,30 @@ class MetricCounts:
         return len(contract.HEALTH_UNITS) + by_level
 
 
-def count_wanted(cluster: Cluster) -> MetricCounts:
-    """Return the metrics that the cluster's levels choose, without a budget."""
-    levels, expected = cluster.facts.published_levels, cluster.expected
+def count_wanted(cluster: Cluster, levels: Levels | None = None) -> MetricCounts:
+    """Return the metrics that levels choose, by default the cluster's, without a budget."""
+    levels, expected = levels or cluster.facts.published_levels, cluster.expected
     groups = max(expected.groups, len(levels.named))
+    pairs, rows = expected.group_topics, expected.group_partitions
+    if levels.named_only and not scaling_is_filtered(cluster):
+        groups = len(levels.named)
+        pairs, rows = (_share(each, groups, expected.groups) for each in (pairs, rows))
     scaled = len({group for each in cluster.scaling for group in each.groups})
     return MetricCounts(
         groups=groups,
         scaled=groups if scaling_is_filtered(cluster) else scaled,
         with_sla=_groups_with_sla(cluster, groups),
         # Both are of groups: without any there are none, whatever is expected.
-        topics=expected.group_topics if levels.topics and groups else 0,
-        partitions=expected.group_partitions if levels.partition_groups and groups else 0,
+        topics=pairs if levels.topics and groups else 0,
+        partitions=rows if levels.partition_groups and groups else 0,
         per_group=len(levels.group_metrics),
         per_topic=len(contract.LAG_METRICS) + levels.max_offset_lag,
     )
 
 
-def count_published(cluster: Cluster) -> MetricCounts:
+def count_published(cluster: Cluster, levels: Levels | None = None) -> MetricCounts:
     """Return the metrics within the budget: named groups with topics, the others, partitions."""
-    return _within_budget(count_wanted(cluster), cluster.facts.published_levels)
+    return _within_budget(count_wanted(cluster, levels), levels or cluster.facts.published_levels)
 
 
 def scaling_is_filtered(cluster: Cluster) -> bool:

@@ -6,7 +6,17 @@ Tests hold what is measured against the collector's own writers. A month is the 
 
 from __future__ import annotations
 
+from math import ceil
+
 from kafka_lag import contract
+from kafka_lag.contract.otlp import (
+    MOST_POINTS,
+    OTEL_ATTRIBUTES,
+    count_point_bytes,
+    count_request_bytes,
+    name_otel_metric,
+)
+from kafka_lag.sinks.config import Levels
 from kafka_lag_config.cluster import Cluster, Expected
 from kafka_lag_config.cost.metric_counts import MetricCounts
 
@@ -20,6 +30,14 @@ _GROUP_LINE, _TOPIC_LINE, _PARTITION_LINE = 225, 265, 290
 _LINE_PER_METRIC = 60
 # What Lambda writes of a run (start, end, report) and room for a warning or two.
 RUN_LOG = 800
+
+# Assumed of names by OTLP, as of those above. OpenTelemetry's partition is a number.
+_NAME_LENGTH = 20
+_LENGTHS = {
+    contract.DIMENSION_GROUP: _NAME_LENGTH,
+    contract.DIMENSION_TOPIC: _NAME_LENGTH,
+    contract.DIMENSION_PARTITION: 0,
+}
 
 # Parquet objects of a run: what an empty one takes, then each row (members have long names), and a
 # row where those of many runs lie in one object, by partition and then by time.
@@ -75,6 +93,36 @@ def log_bytes(published: MetricCounts) -> float:
     )
     metrics = published.group_metrics + published.topic_metrics + published.partition_metrics
     return lines + metrics * _LINE_PER_METRIC + _HEALTH_LINES + RUN_LOG
+
+
+def otlp_bytes(cluster: Cluster, counts: MetricCounts, levels: Levels) -> float:
+    """Return the bytes of a run's requests to an OTLP endpoint, before they are compressed.
+
+    Names are OpenTelemetry's; CloudWatch's differ by few percent.
+    """
+    group, topic, partition = _LENGTHS
+    scaled = dict.fromkeys(contract.SCALING_METRICS, counts.scaled)
+    by_topic = dict.fromkeys(contract.LAG_METRICS, counts.topics)
+    if levels.max_offset_lag:
+        by_topic[contract.MAX_OFFSET_LAG] = counts.topics
+    points = {
+        (): dict.fromkeys(contract.HEALTH_UNITS, 1),
+        (group,): dict.fromkeys(levels.group_metrics, counts.groups)
+        | scaled
+        | {contract.SLA_USED: counts.with_sla},
+        (group, topic): by_topic,
+        (group, topic, partition): dict.fromkeys(contract.LAG_METRICS, counts.partitions),
+    }
+    total = 0.0
+    for dimensions, by_metric in points.items():
+        lengths = {OTEL_ATTRIBUTES[each]: _LENGTHS[each] for each in dimensions}
+        lengths[OTEL_ATTRIBUTES[contract.DIMENSION_CLUSTER]] = len(cluster.name)
+        names = [name_otel_metric(name, dimensions) for name, many in by_metric.items() if many]
+        many = sum(by_metric.values())
+        requests = ceil(many / MOST_POINTS)
+        total += requests * count_request_bytes(names, cluster.namespace)
+        total += many * count_point_bytes(lengths)
+    return total
 
 
 def snapshot_bytes(expected: Expected) -> dict[str, float]:

@@ -21,7 +21,6 @@ from kafka_lag_config.alarm_rules import (
     Rule,
     broker_rules,
     group_thresholds,
-    left_out,
     reporter_rules,
 )
 from kafka_lag_config.cluster import Cluster
@@ -30,6 +29,7 @@ from kafka_lag_config.cost.metric_counts import MetricCounts, count_published
 from kafka_lag_config.cost.sizes import DAYS, GB, HOURS, OBJECTS_PER_RUN, RUN_LOG
 from kafka_lag_config.document import CLOUDWATCH, EMF
 from kafka_lag_config.login import SecretAuth
+from kafka_lag_config.promql import groups_apart
 from kafka_lag_config.scaling import Scaling
 from kafka_lag_config.scaling_rules import rules_of
 from kafka_lag_config.settings import Function
@@ -65,6 +65,7 @@ class Part(StrEnum):
 
     GROUPS = "metrics of groups"
     DETAILS = "metrics of topics and partitions"
+    OTLP = "metrics by OTLP"
     ALARMS = "alarms"
     LOGS = "logs"
     FUNCTION = "function"
@@ -81,6 +82,7 @@ class Part(StrEnum):
 LEVERS = {
     Part.GROUPS: "groups.deny",
     Part.DETAILS: "levels.topics",
+    Part.OTLP: "levels",
     Part.ALARMS: "alarms",
     Part.LOGS: "levels",
     Part.FUNCTION: "function.memory_mb",
@@ -135,7 +137,7 @@ def groups_in_query(cluster: Cluster, published: MetricCounts, rule: Rule) -> in
     """Returns how many groups the query of an alarm on any group looks at."""
     if not cluster.facts.watches_any_group:
         return 0
-    without = left_out(rule, cluster.namespace, cluster.name, cluster.alarms.groups)
+    without = groups_apart(cluster.facts, rule)
     if rule is ANY_SLA:
         with_sla = [group for group in without if cluster.sla_of(group) is not None]
         return max(0, published.with_sla - len(with_sla))
@@ -144,7 +146,18 @@ def groups_in_query(cluster: Cluster, published: MetricCounts, rule: Rule) -> in
 
 
 def _metrics(cluster: Cluster, published: MetricCounts) -> Iterator[Quantity]:
-    """Yields metrics in CloudWatch; those at an OTLP endpoint are charged by its owner."""
+    """Yields metrics in CloudWatch; those at other OTLP endpoints are charged by their owners.
+
+    AWS counts the bytes of each point with its name and resource, which requests hold once for
+    many points: whether its sum is larger than theirs is not documented.
+    """
+    for endpoint in cluster.otlp_endpoints:
+        if endpoint.sigv4:
+            levels = cluster.facts.levels_at(endpoint)
+            counts = count_published(cluster, levels)
+            a_run = sizes.otlp_bytes(cluster, counts, levels)
+            gigabytes = a_run * sizes.monthly_runs(cluster) / GB
+            yield Quantity(Part.OTLP, "otlp_ingestion", gigabytes)
     if not cluster.sink_names:
         return
     if CLOUDWATCH in cluster.sink_names:
@@ -167,10 +180,16 @@ def _count_scaling_alarms(scaling: Scaling) -> int:
 def _alarms(cluster: Cluster, published: MetricCounts) -> Iterator[Quantity]:
     """Yields the metrics that alarms watch, by which they are charged."""
     facts = cluster.facts
+    if cluster.by_otlp:
+        endpoints = (each for each in cluster.otlp_endpoints if each.sigv4)
+        published = count_published(cluster, facts.levels_at(next(endpoints)))
     plain = len(reporter_rules(facts)) + sum(1 for _ in group_thresholds(facts))
     plain += sum(map(_count_scaling_alarms, cluster.scaling))
     seen = sum(groups_in_query(cluster, published, rule) for rule in OF_ANY_GROUP)
     seen += published.groups if facts.watches_unusual else 0
+    if cluster.by_otlp:
+        yield Quantity(Part.ALARMS, "promql_series", seen)
+        seen = 0
     seen += cluster.expected.brokers * len(broker_rules(facts))
     anomalies = _METRICS_PER_ANOMALY_ALARM * len(cluster.alarms.anomalies)
     yield Quantity(Part.ALARMS, "alarm_metric", plain)

@@ -46,6 +46,8 @@ class Condition:
     or one for each, M of N, and the minutes of a period.
 
     `contributors`: the series are contributors of a query's alarm, which are OK or in ALARM only.
+    `pending`, `recovery`: minutes of an alarm by PromQL, which counts no data points: its last
+    value within so many periods breaches or not, all of the time; None for other alarms.
     """
 
     operator: str
@@ -53,6 +55,8 @@ class Condition:
     counts: Counts
     period: int = 1
     contributors: bool = False
+    pending: int | None = None
+    recovery: int = 0
 
 
 def find_states(
@@ -69,7 +73,11 @@ def find_states(
         block = slice(first, first + _BLOCK)
         bound = condition.bound
         own = bound if isinstance(bound, float | int) else bound[block]
-        states[:, block] = _evaluate(values[:, block], condition, own, assumed, delay)
+        states[:, block] = (
+            _evaluate(values[:, block], condition, own, assumed, delay)
+            if condition.pending is None
+            else _evaluate_promql(values[:, block], condition, own, condition.pending, delay)
+        )
     return states
 
 
@@ -120,6 +128,31 @@ def _evaluate(
         result[result == INSUFFICIENT_DATA] = _KEEP
         result[~_returned(values, real, assumed, delay)] = OK
     return _keep(result, OK if condition.contributors else INSUFFICIENT_DATA)
+
+
+def _evaluate_promql(
+    values: Grid,
+    condition: Condition,
+    bound: float | npt.NDArray[np.float64],
+    pending: int,
+    delay: int,
+) -> States:
+    """Like a rule of Prometheus with `for` and `keep_firing_for`, evaluated each minute."""
+    rows = np.arange(len(values))[:, None]
+    came = np.maximum.accumulate(np.where(np.isnan(values), -1, rows), axis=0)
+    newest = np.full(values.shape, -1)
+    newest[delay:] = came[: len(values) - delay]
+    lasts = condition.counts.periods * condition.period
+    seen = np.take_along_axis(values, np.maximum(newest, 0), axis=0)
+    seen[(newest < 0) | (rows - newest >= lasts)] = np.nan
+    breaches = find_breaches(seen, condition.operator, bound)
+    calm, breach = (
+        np.maximum.accumulate(np.where(is_so, rows, -1), axis=0) for is_so in (~breaches, breaches)
+    )
+    result = np.full(values.shape, _KEEP, np.int8)
+    result[breaches & (rows - calm > pending)] = ALARM
+    result[~breaches & ((breach < 0) | (rows - breach > condition.recovery))] = OK
+    return _keep(result, OK)
 
 
 @dataclass(frozen=True, slots=True)

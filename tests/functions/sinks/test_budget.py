@@ -152,6 +152,15 @@ def test_a_group_without_partitions_costs_nothing() -> None:
     assert group_names(report, chosen(report, GROUP)) == ["g"]
 
 
+def test_only_groups_that_are_named_or_scaled_are_published_and_no_other_is_missed() -> None:
+    report = a_report({name: {"orders": 1} for name in "abcd"})
+    wanted: dict[str, Any] = {"named": frozenset("c"), "scaling": NameFilter(allow=re.compile("b"))}
+    found = chosen(report, 10_000, named_only=True, partition_groups=NameFilter(), **wanted)
+    assert group_names(report, found) == ["b", "c"]
+    assert [int(sets.sum()) for sets in (found.topics, found.partitions)] == [2, 2]
+    assert found.omitted == 0
+
+
 TWO, ONE = (Levels(max_metrics=HEALTH + room * GROUP, topics=False) for room in (2, 1))
 
 
@@ -187,6 +196,7 @@ WANTED = st.fixed_dictionaries(
         "max_offset_lag": st.booleans(),
         "partition_groups": st.none() | st.just(NameFilter()),
         "named": st.just(frozenset("cf")),
+        "named_only": st.booleans(),
         "scaling": st.none() | st.just(NameFilter(allow=re.compile("[bcd]"))),
         **dict.fromkeys(contract.CHOSEN_METRICS, st.booleans()),
     }

@@ -14,7 +14,7 @@ from rich.console import Console
 
 from kafka_lag_cli.command import main
 from kafka_lag_cli.cost import format_units, format_usd, print_cost
-from kafka_lag_config.cost.cost import Cost, cost_of, sum_usd
+from kafka_lag_config.cost.cost import Cost, compare_ways, cost_of, sum_usd
 from kafka_lag_config.cost.usage import Part
 from kafka_lag_config.reading import read
 from tests.infra.configured import cluster_json, moved
@@ -37,7 +37,7 @@ def test_a_cluster_costs_its_lines_and_a_group_its_share() -> None:
 def test_the_records_have_every_line_rounded(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    clusters = [cluster_json(), us("us")]
+    clusters = [cluster_json(levels={"topics": True}), us("us")]
     file = tmp_path / "lag.json"
     file.write_text(json.dumps({"clusters": clusters, "shared": {"notify": NOTIFY}}))
     found = cost(*clusters)
@@ -129,8 +129,9 @@ def test_the_readme_has_the_cost_of_its_first_example() -> None:
     metrics = sum_usd(x for x in cluster.lines if x.part in (Part.GROUPS, Part.DETAILS))
     alarms = sum_usd(x for x in cluster.lines if x.part in (Part.ALARMS, Part.REST))
     runs = cluster.usd - metrics - alarms
-    no_topics = example.clusters[0].levels.model_copy(update={"topics": False})
-    less = example.clusters[0].model_copy(update={"levels": no_topics})
-    without_topics = cost_of(example.model_copy(update={"clusters": (less,)}), PRICES).usd
-    computed = (cost.usd, metrics, alarms, runs, cost.usd - cluster.usd, without_topics)
+    groups, topics, partitions = compare_ways(example, PRICES)
+    by_otlp = (groups[2], partitions[2])
+    assert by_otlp[0] <= 28
+    assert by_otlp[1] <= 30
+    computed = (cost.usd, metrics, alarms, runs, cost.usd - cluster.usd, topics[1], *by_otlp)
     assert {round(each) for each in computed} <= in_readme

@@ -49,7 +49,7 @@ def sized(levels: dict[str, Any], **more: Any) -> Cluster:
 )
 def test_groups_with_a_service_level_have_one_more(expressions: list[str], promised: int) -> None:
     levels = dict.fromkeys(expressions, 60)
-    one = sized({}, sla_seconds=levels)
+    one = sized({"topics": True}, sla_seconds=levels)
     found = count_published(one)
     assert found.group_metrics == 20 * 4 + promised
     assert found.total == OWN + found.group_metrics + 400
@@ -77,6 +77,7 @@ LEVELS = st.fixed_dictionaries(
     {
         "max_metrics": st.integers(0, 250),
         "topics": st.booleans(),
+        "named_only": st.booleans(),
         "max_offset_lag": st.booleans(),
         **dict.fromkeys(contract.CHOSEN_METRICS, st.booleans()),
     }

@@ -74,7 +74,8 @@ def everything() -> set[str]:
         expected={"nat_gateways": 1},
     )
     other = cluster_json(name="intel", function={"architecture": "x86_64"}, sinks=["cloudwatch"])
-    found = cost(one, other, status_messages={})
+    by_otlp = cluster_json(name="by-otlp", metrics="otlp")
+    found = cost(one, other, by_otlp, status_messages={})
     return {each.price for line in all_lines(found) for each in line.charges}
 
 

@@ -15,14 +15,17 @@ from kafka_lag import contract
 from kafka_lag.lag.group_settings import NameFilter
 from kafka_lag.lag.model import LagReport, Snapshot
 from kafka_lag.sinks.budget import plan
-from kafka_lag.sinks.config import Levels
+from kafka_lag.sinks.config import OTEL_NAMES, Levels
 from kafka_lag.sinks.emf import emf_line
 from kafka_lag.sinks.metric_sets import MetricSet, lag_sets
+from kafka_lag.sinks.otlp import Authorization, OtlpSink
 from kafka_lag.snapshots.parquet import to_parquet
 from kafka_lag_config.cluster import Expected
-from kafka_lag_config.cost.metric_counts import MetricCounts
-from kafka_lag_config.cost.sizes import compacted_bytes, log_bytes, snapshot_bytes
+from kafka_lag_config.cost.metric_counts import MetricCounts, count_wanted
+from kafka_lag_config.cost.sizes import compacted_bytes, log_bytes, otlp_bytes, snapshot_bytes
 from tests.builders import NOON
+from tests.functions.sinks.otlp_receiver import receiving
+from tests.infra.configured import cluster
 from tests.infra.cost.generated import Size, reports
 
 WITHIN = 0.20
@@ -72,6 +75,27 @@ def test_lines_of_metrics_are_as_long_as_measured(
     counts = NOTHING | {f"{LEVELS[level]}s": len(sets), f"per_{LEVELS[level]}": len(sets[0].values)}
     computed = log_bytes(MetricCounts(**counts)) - log_bytes(MetricCounts(**NOTHING))
     assert computed == pytest.approx(written(sets), rel=WITHIN)
+
+
+@pytest.mark.parametrize("partitions", [False, True])
+@pytest.mark.parametrize("more", [{}, EVERY_OPTION], ids=["default", "every-option"])
+def test_a_receiver_gets_the_bytes_by_otlp_within_two_percent(
+    day: list[LagReport], more: dict[str, Any], partitions: bool
+) -> None:
+    report = day[-1]
+    levels = Levels(10**6, partition_groups=NameFilter() if partitions else None, **more)
+    sets = lag_sets(report, plan(report, Snapshot.empty(), levels), levels, "orders")
+    health = dict.fromkeys(contract.HEALTH_UNITS, 1.0)
+    sets.append(MetricSet(((contract.DIMENSION_CLUSTER, "orders"),), tuple(health.items())))
+    with receiving() as receiver:
+        OtlpSink(receiver.url, Authorization(), print, names=OTEL_NAMES).publish(sets, NOON)
+    got = [one.request.ByteSize() for one in receiver.received]
+    sizes = {"groups": 20, "group_topics": 60, "group_partitions": 600}
+    one = cluster(expected=sizes, levels={"scaling": {}} if more else {}, namespace="KafkaLag")
+    # Not every group needs tasks or has another value that depends on its past.
+    known = sum(len(each.values) for each in sets) / count_wanted(one, levels).total
+    computed = otlp_bytes(one, count_wanted(one, levels), levels) * known
+    assert computed == pytest.approx(sum(got), rel=0.02)
 
 
 @pytest.mark.parametrize(
