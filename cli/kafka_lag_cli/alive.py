@@ -7,7 +7,7 @@ import time
 
 import click
 
-from kafka_lag.errors import ReporterError
+from kafka_lag.errors import ReporterError, describe_unforeseen
 from kafka_lag.views.latest_run import Snapshots
 from kafka_lag.views.member_probe import probe_member
 from kafka_lag_cli.state.groups_over_time import AT_ONCE
@@ -44,6 +44,9 @@ def alive(group: str, client_id: str, cluster: str | None, place: SnapshotPlace)
     except ReporterError as error:
         # Another exit code than that of a stalled member, which a probe restarts.
         click.echo(printable(str(error)), err=True)
+        return NOT_KNOWN
+    except Exception as error:  # noqa: BLE001 - Python would exit with the code of a stalled member
+        click.echo(printable(describe_unforeseen(error)), err=True)
         return NOT_KNOWN
     click.echo(printable(verdict.reason))
     if not verdict.is_known:

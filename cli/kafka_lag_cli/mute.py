@@ -17,6 +17,7 @@ from kafka_lag.contract.mute_windows import MuteWindow
 from kafka_lag.errors import ReporterError, StoreError
 from kafka_lag.notify.conditional_objects import ConditionalObjects, S3ConditionalObjects
 from kafka_lag.notify.mutes import decode_windows, encode_windows, windows_key
+from kafka_lag.snapshots.previous import LOOKBACK_DAYS
 from kafka_lag.wording.formatting import format_minute, format_quantity
 from kafka_lag_cli.account.errors import AwsError, using
 from kafka_lag_cli.account.session import open_session
@@ -28,6 +29,7 @@ from kafka_lag_config.alarm_rules import MUTABLE, OF_LOSS, URGENT
 from kafka_lag_config.mute import MOST_ALARMS, iso_duration, parse_duration
 from kafka_lag_config.physical_names import alarm_name, digest
 
+_DAY_MS = 86_400_000
 _EXAMPLES = """\b
 examples:
   kafka-lag mute billing 30m --state s3://kafka-lag-data --reason migration
@@ -89,7 +91,7 @@ def mute(
 
 
 def add_window(objects: ConditionalObjects, cluster: str, window: MuteWindow) -> None:
-    """Adds a window to the object that the messages read, without those that are over.
+    """Adds a window to the object that the messages read, without those that are long over.
 
     Raises StoreError.
     """
@@ -97,9 +99,10 @@ def add_window(objects: ConditionalObjects, cluster: str, window: MuteWindow) ->
     if stored is None:
         written = objects.put_if_none_match(key, encode_windows([window]))
     else:
-        now = window.at_ms or 0
+        # Messages still ask which runs were muted, as far back as they read runs.
+        oldest = (window.at_ms or 0) - LOOKBACK_DAYS * _DAY_MS
         there = decode_windows(stored.data)
-        kept = [each for each in there if (each.at_ms or 0) + each.duration_ms > now]
+        kept = [each for each in there if (each.at_ms or 0) + each.duration_ms > oldest]
         written = objects.put_if_match(key, encode_windows([*kept, window]), stored.etag)
     if written is None:
         raise StoreError(f"Somebody else wrote {key} meanwhile: try again.")

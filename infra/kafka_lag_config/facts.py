@@ -152,8 +152,8 @@ class ClusterFacts:
         if not self.settings.by_otlp:
             return levels
         nothing = dict.fromkeys((*contract.CHOSEN_METRICS, "topics", "max_offset_lag"), False)
-        most = min(levels["max_metrics"], Levels().max_metrics)
-        return levels | nothing | {"named_only": True, "partitions": None, "max_metrics": most}
+        named = {"named_only": True, "max_metrics": self.settings.levels.max_metrics}
+        return levels | nothing | named | {"partitions": None}
 
     def _levels(self) -> dict[str, Any]:
         given = self.settings.levels
@@ -232,6 +232,7 @@ def _find_keys_without_effect(cluster: ClusterFacts) -> Iterator[Fault]:
     yield from _too_seldom(cluster)
     yield from _unfit_runs(cluster)
     yield from _unpublished(cluster)
+    yield from _hidden_from_any(cluster)
     yield from _unused_topics(cluster)
     yield from _no_brokers(cluster)
 
@@ -244,6 +245,17 @@ def _too_long(cluster: ClusterFacts) -> Iterator[Fault]:
             yield _fault(
                 place, f"{sentence} {_LONGEST_VALUE} at most; any_group watches it all the same"
             )
+
+
+def _hidden_from_any(cluster: ClusterFacts) -> Iterator[Fault]:
+    """Yield a fault of alarms on any group that would see only groups with alarms of their own."""
+    watches = cluster.watches_any_group or cluster.watches_unusual
+    if cluster.settings.levels.named_only and watches:
+        yield _fault(
+            ("levels", "named_only"),
+            "alarms on any group would see named groups alone: set alarms.any_group to false and "
+            "leave out alarms.any_unusual, or leave out named_only",
+        )
 
 
 def _unfit_runs(cluster: ClusterFacts) -> Iterator[Fault]:

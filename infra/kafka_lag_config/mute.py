@@ -7,7 +7,7 @@ import re
 from datetime import UTC, datetime
 from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from kafka_lag.contract.mute_windows import MuteWindow, parse_cron
 from kafka_lag_config.strict import Strict
@@ -17,6 +17,7 @@ _UNITS = {"m": 60_000, "h": 3_600_000, "d": 86_400_000}
 _DURATION = re.compile(r"([1-9][0-9]{0,4})([mhd])")
 # What an alarm mute rule takes [botocore cloudwatch PutAlarmMuteRule].
 _MOST_DAYS, MOST_ALARMS = 15, 100
+_LONGEST_CRON, _LONGEST_REASON = 250, 1_024
 _EXPECTED = "must be minutes, hours or days, such as 30m, 4h or 2d"
 
 
@@ -38,7 +39,9 @@ def _check_duration(text: str) -> str:
 
 def _check_cron(text: str) -> str:
     parse_cron(text)
-    return text
+    if len(text) > _LONGEST_CRON:
+        raise ValueError(f"must not be longer than {_LONGEST_CRON} characters")
+    return " ".join(text.split())
 
 
 def _check_time(text: str) -> str:
@@ -65,7 +68,7 @@ class MuteKeys(Strict):
     """how long it lasts: 30m, 4h or 2d, at most 15d"""
     groups: Expression | None = None
     """expression for the groups that it mutes (unless given: all)"""
-    reason: Text | None = None
+    reason: Annotated[Text, Field(max_length=_LONGEST_REASON)] | None = None
     """why, which the page of a group shows"""
     losses: bool = False
     """mute losses, too: else a loss is reported although the window is open"""

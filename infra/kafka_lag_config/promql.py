@@ -9,11 +9,13 @@ pending period, and OK again once it was not for the recovery period [CloudWatch
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 
 from kafka_lag import contract
 from kafka_lag.contract.otlp import OTEL_ATTRIBUTES, name_otel_metric
 from kafka_lag_config.alarm_rules import ANY_UNUSUAL, Rule, left_out, query_rules
+from kafka_lag_config.expressions import split_atoms
 from kafka_lag_config.facts import ClusterFacts
 from kafka_lag_config.faults import Fault
 
@@ -22,6 +24,9 @@ from kafka_lag_config.faults import Fault
 MOST_SERIES, MOST_CONTRIBUTORS = 500, 100
 # Characters of a query, and seconds of a period [botocore cloudwatch AlarmPromQLCriteria].
 _LONGEST, _LONGEST_SECONDS = 10_000, 86_400
+
+# What Python's expressions have and RE2 lacks, by which CloudWatch reads them.
+_NOT_RE2 = re.compile(r"\(\?(?:[=!>(#]|<[=!]|P=|[a-zA-Z]*[auxL])|[*+?}]\+|\\(?:[1-9]|[uUN])")
 
 _CLUSTER = json.dumps(OTEL_ATTRIBUTES[contract.DIMENSION_CLUSTER])
 _GROUP = OTEL_ATTRIBUTES[contract.DIMENSION_GROUP]
@@ -47,7 +52,7 @@ def promql_query(cluster: ClusterFacts, rule: Rule) -> str:
     query = _query(cluster, rule, groups_apart(cluster, rule))
     # An owner that is added last decides, as the first expression that matches does elsewhere.
     owners = [
-        f',"owner",{_quote(owner.replace("$", "$$"))},"{_GROUP}",{_quote(f"(?s:.*(?:{found}).*)")})'
+        f',"owner",{_quote(owner.replace("$", "$$"))},"{_GROUP}",{_quote(_anywhere(found))})'
         for found, owner in cluster.settings.owner.items()
     ]
     kept = owners[: _count_fitting(query, (f"label_replace({each}" for each in owners))]
@@ -72,6 +77,20 @@ def find_promql_faults(cluster: ClusterFacts) -> Iterator[Fault]:
         return
     if any(each.sigv4 and each.names != "otel" for each in settings.otlp_endpoints):
         yield Fault(("sinks",), 'otlp with sigv4 needs names "otel", by which alarms look')
+    endpoints = [each for each in settings.otlp_endpoints if each.sigv4]
+    if any(each.levels is not None or each.endpoint is not None for each in endpoints):
+        yield Fault(
+            ("sinks",),
+            "otlp with sigv4 takes the cluster's levels and region where metrics is otlp, as "
+            "alarms do: leave out its levels and endpoint",
+        )
+    for found in settings.owner:
+        if _NOT_RE2.search(found):
+            yield Fault(
+                ("owner", found),
+                "alarms by PromQL cannot read it: write it without look-around, references back, "
+                "(?x), \\u and possessive repetition",
+            )
     for rule in query_rules(cluster):
         if max(find_periods(cluster, rule)) * 60 > _LONGEST_SECONDS:
             yield Fault(
@@ -92,6 +111,12 @@ def _query(cluster: ClusterFacts, rule: Rule, apart: tuple[str, ...]) -> str:
 
 def _is_not(group: str) -> str:
     return f"{_GROUP}!={_quote(group)}"
+
+
+def _anywhere(expression: str) -> str:
+    """Returns RE2's expression for names in which Python finds this one; it has no `\\Z`."""
+    found = "".join(r"\z" if each == r"\Z" else each for each in split_atoms(expression))
+    return f"(?s:.*(?:{found}).*)"
 
 
 def _quote(text: str) -> str:

@@ -12,7 +12,7 @@ from kafka_lag.errors import StoreError
 from kafka_lag.notify.mutes import decode_windows, windows_key
 from kafka_lag_cli.command import main
 from kafka_lag_cli.mute import Muted, add_window, mute_alarms
-from tests.builders import HOUR, MINUTE, NOON
+from tests.builders import HOUR, NOON
 from tests.functions.notify.fakes import MemoryObjects
 
 PREFIX = "kafka-lag/shop/urgent"
@@ -56,13 +56,13 @@ def test_the_groups_own_alarms_are_muted_from_the_next_minute_on(
     assert said.startswith("Alarms still page") == (denied or not names)
 
 
-def test_windows_that_are_over_go_and_a_writer_who_was_late_is_told() -> None:
-    objects, at = MemoryObjects(), {"over": NOON - HOUR, "open": NOON - MINUTE, "new": NOON}
+def test_windows_that_are_long_over_go_and_a_writer_who_was_late_is_told() -> None:
+    objects, at = MemoryObjects(), {"over": NOON - 170 * HOUR, "ended": NOON - HOUR, "new": NOON}
     for name, begin in at.items():
         add_window(objects, "shop", MuteWindow(HOUR, at_ms=begin, reason=name))
 
     stored = objects.objects[windows_key("shop")]
-    assert [each.reason for each in decode_windows(stored.data)] == ["open", "new"]
+    assert [each.reason for each in decode_windows(stored.data)] == ["ended", "new"]
     objects.put_if_match = lambda *_: None  # type: ignore[method-assign]
     with pytest.raises(StoreError):
         add_window(objects, "shop", MuteWindow(HOUR, at_ms=NOON))

@@ -36,6 +36,7 @@ class Deployed:
             "secret_id": SECRET,
             "groups": {"allow": "^handlers$"},
             "topics": {"allow": "^handled$"},
+            "levels": {"topics": True},
             "broker_timeout_seconds": 50,
         }
 

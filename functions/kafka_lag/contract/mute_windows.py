@@ -22,7 +22,8 @@ _FIELDS: tuple[tuple[str, int, int, list[str]], ...] = (
     ("month", 1, 12, _MONTHS),
     ("day of the week", 0, 6, _DAYS),
 )
-_PART = re.compile(r"(?:\*|(\w+)(?:-(\w+))?)(?:/(\d{1,2}))?")
+# An alarm mute rule takes no steps [botocore cloudwatch PutAlarmMuteRule], so no window does.
+_PART = re.compile(r"\*|(\w+)(?:-(\w+))?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,16 +139,16 @@ def _values(field: str, name: str, least: int, most: int, words: list[str]) -> I
         first, last = least, most
         if found and found[1]:
             first = _number(found[1], least, words)
-            last = _number(found[2], least, words) if found[2] else (most if found[3] else first)
-        if not found or not least <= first <= last <= most or found[3] == "0":
+            last = _number(found[2], least, words) if found[2] else first
+        if not found or not least <= first <= last <= most:
             raise ValueError(f"has {part!r} as {name}, which goes from {least} to {most}")
-        yield from range(first, last + 1, int(found[3] or 1))
+        yield from range(first, last + 1)
 
 
 def _number(text: str, least: int, words: list[str]) -> int:
     """Returns a value of a field; -1 for no value."""
-    if text.upper() in words:
-        return words.index(text.upper()) + least
+    if text in words:
+        return words.index(text) + least
     return int(text) if text.isascii() and text.isdigit() else -1
 
 

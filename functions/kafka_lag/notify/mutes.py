@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import asdict, dataclass
 
 from kafka_lag import contract
@@ -17,7 +19,6 @@ from kafka_lag.notify.conditional_objects import ConditionalObjects
 # Whoever deletes a group wants to know that it had lag, and its last row is in one run only.
 _NEVER_MUTED = (contract.GONE,)
 _OF_LOSS = (LOSS.begun, LOSS.ended)
-_LOSS_COLUMNS = ("held_loss_since", "loss_since", "loss_seen_at", "incident_lost")
 
 
 def windows_key(cluster: str) -> str:
@@ -34,9 +35,14 @@ def read_windows(objects: ConditionalObjects, cluster: str) -> tuple[MuteWindow,
 def decode_windows(data: bytes) -> tuple[MuteWindow, ...]:
     """Returns the windows that `encode_windows` wrote. Raises UnusableError."""
     try:
-        return tuple(MuteWindow.of(each) for each in json.loads(data))
-    except (ValueError, TypeError) as error:
+        windows = tuple(MuteWindow.of(each) for each in json.loads(data))
+        for window in windows:
+            # What cannot be judged by is found here, where it costs no message.
+            window.mutes("")
+            window.find_open(window.at_ms or 0)
+    except (ValueError, TypeError, AttributeError, OverflowError, re.error) as error:
         raise UnusableError(f"the object of mute windows is malformed: {error}") from error
+    return windows
 
 
 def encode_windows(windows: Iterable[MuteWindow]) -> bytes:
@@ -65,47 +71,38 @@ class Mutes:
         changes = find_changes(cluster, taken_at, groups, before)
         now = dict(self._list_muted(groups, taken_at))
         old = {} if before is None else dict(self._list_muted(before))
-        there = set(groups.strings("consumer_group").to_list())
-        ended = {name: mute for name, mute in old.items() if name in there and name not in now}
         found = [
             change
             for change in changes
-            if change.group not in ended
-            and (change.group not in now or _is_reported(change, now[change.group]))
+            if change.kind in _NEVER_MUTED or not (_is_muted(change, now) or _is_muted(change, old))
         ]
-        for group, mute in ended.items():
-            found += self._find_left(cluster, taken_at, groups, before, group, mute)
+        gone = {change.group for change in changes if change.kind in _NEVER_MUTED}
+        there = set(groups.strings("consumer_group").to_list()) - gone
+        ended = {
+            name: mute
+            for name, mute in old.items()
+            if name in there and (name not in now or mute.losses > now[name].losses)
+        }
+        for names, began in self._find_unmuted(ended):
+            left = find_changes(cluster, taken_at, _select(groups, names), began)
+            found += [each for each in left if _is_muted(each, old) and not _is_muted(each, now)]
         return found
 
-    def _find_left(
-        self,
-        cluster: str,
-        taken_at: int,
-        groups: Frame,
-        before: Frame | None,
-        group: str,
-        mute: Mute,
-    ) -> list[GroupChange]:
-        """Returns the changes of a group since before its window, without losses reported since."""
-        own, at_end = _select(groups, group), None if before is None else _select(before, group)
-        began = self._read_unmuted(group, mute)
-        if began is not None and len(began) and at_end is not None and not mute.losses:
-            known = {name: at_end.columns[name] for name in _LOSS_COLUMNS}
-            began = began.with_columns(**known)
-        return find_changes(cluster, taken_at, own, began)
+    def _find_unmuted(
+        self, muted: Mapping[str, Mute]
+    ) -> Iterator[tuple[AbstractSet[str], Frame | None]]:
+        """Yields groups with their rows before their windows and all that were open before these.
 
-    def _read_unmuted(self, group: str, mute: Mute) -> Frame | None:
-        """Returns the group's last row before the window and all that were open before it."""
-        earlier: Mute | None = mute
-        while earlier is not None:
-            frame = self.read_before(earlier.since)
-            if frame is None:
-                return None
-            frame, since = _select(frame, group), earlier.since
-            earlier = next((each for _, each in self._list_muted(frame)), None)
-            if earlier is not None and earlier.since >= since:
-                return None
-        return frame
+        Groups of one window are read together; None stands for runs that are gone.
+        """
+        for mute in dict.fromkeys(muted.values()):
+            names = {name for name, each in muted.items() if each == mute}
+            frame = self.read_before(mute.since)
+            open_then = [] if frame is None else self._list_muted(_select(frame, names))
+            earlier = {name: each for name, each in open_then if each.since < mute.since}
+            names -= earlier.keys()
+            yield names, None if frame is None else _select(frame, names)
+            yield from self._find_unmuted(earlier)
 
     def _list_muted(self, groups: Frame, at: int | None = None) -> Iterator[tuple[str, Mute]]:
         """Yields the groups that are muted in a run, with the open windows as one."""
@@ -122,11 +119,12 @@ class Mutes:
                 yield name, mute
 
 
-def _is_reported(change: GroupChange, mute: Mute) -> bool:
-    """Returns True for a change that the window does not mute."""
-    return change.kind in _NEVER_MUTED or (change.kind in _OF_LOSS and not mute.losses)
+def _is_muted(change: GroupChange, mutes: Mapping[str, Mute]) -> bool:
+    """Returns True for a change of a group that one of the windows mutes."""
+    mute = mutes.get(change.group)
+    return mute is not None and (mute.losses or change.kind not in _OF_LOSS)
 
 
-def _select(groups: Frame, group: str) -> Frame:
-    row: Frame = groups.where(groups.strings("consumer_group").is_in([group]))
-    return row
+def _select(groups: Frame, names: AbstractSet[str]) -> Frame:
+    rows: Frame = groups.where(groups.strings("consumer_group").is_in(sorted(names)))
+    return rows

@@ -16,7 +16,7 @@ CLOUDWATCH_NAMES, OTEL_NAMES = OTLP_NAMES = ("cloudwatch", "otel")
 
 @dataclass(frozen=True, slots=True)
 class Levels:
-    """The published levels: topics by default, partitions only of pairs that both filters accept.
+    """The published levels: topics unless `topics` is false, partitions that both filters accept.
 
     `named` groups are those that an alarm or a scaling policy watches; they come first.
     `named_only`: no other groups are published but those that are scaled. `scaling` accepts the

@@ -111,7 +111,7 @@ def _judge(run: LatestRun, frames: dict[int, Frame], group: str, client_id: str)
     waited = stalled & _is_owned_throughout(run, owned, own)
     if not waited.any():
         return Verdict(None, "It has owned them for less than ten minutes.", run.taken_at)
-    return Verdict(False, _describe(own.where(waited), run.taken_at), run.taken_at)
+    return Verdict(False, _describe(own.where(waited), own, run.taken_at), run.taken_at)
 
 
 def _select_owned(rows: Frame, taken_at: int, group: str, client_id: str) -> Frame:
@@ -133,11 +133,14 @@ def _is_owned_throughout(run: LatestRun, owned: dict[int, Frame], own: Frame) ->
     return mask
 
 
-def _describe(rows: Frame, taken_at: int) -> str:
-    """Returns which partitions wait, and since when none of them moved."""
+def _describe(rows: Frame, own: Frame, taken_at: int) -> str:
+    """Returns which partitions wait, and since when none of its own moved."""
     first, *others = rows.to_dicts()
-    since = max(row["commit_changed_at"] for row in (first, *others))
     more = f" and {len(others)} more" if others else ""
-    still = format_duration((taken_at - since) / 1000)
     waiting = f"partition {first['partition_id']} of {format_name(first['topic'])}{more}"
+    # Unknown for partitions that were never seen to move.
+    moved = [at for at in own.numbers("commit_changed_at").to_list() if at is not None]
+    if not moved:
+        return f"Records wait on {waiting}, and none of its partitions was ever seen to move."
+    still = format_duration((taken_at - max(moved)) / 1000)
     return f"Records wait on {waiting}, and none of its partitions has moved for {still}."

@@ -251,12 +251,14 @@ def _warn_of_cluster(cluster: Cluster) -> Iterator[str]:
     if cluster.paused:
         return
     published = count_published(cluster)
-    if omitted := count_wanted(cluster).total - published.total:
-        budget = cluster.facts.published_levels.max_metrics
-        yield (
-            f"levels.max_metrics of {budget:,} leaves out {omitted:,} metrics; snapshots have them "
-            "all."
-        )
+    by_otlp = [each for each in cluster.otlp_endpoints if each.sigv4 and cluster.by_otlp]
+    for levels in (cluster.facts.published_levels, *map(cluster.facts.levels_at, by_otlp)):
+        omitted = count_wanted(cluster, levels).total - count_published(cluster, levels).total
+        if omitted:
+            yield (
+                f"levels.max_metrics of {levels.max_metrics:,} leaves out {omitted:,} metrics; "
+                "snapshots have them all."
+            )
     if not all(each.sigv4 for each in cluster.otlp_endpoints):
         yield "what OTLP endpoints of others charge for what they get is not counted."
     if cluster.by_otlp:

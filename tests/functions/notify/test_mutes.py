@@ -103,9 +103,28 @@ def test_windows_that_follow_one_another_are_compared_with_the_row_before_the_fi
     assert sent(a_bench([OK, ERR, ERR, ERR], texts), 4) == [(3, contract.OPENED)]
 
 
-def test_an_object_that_nobody_can_read_mutes_nothing_and_is_named() -> None:
+def test_a_loss_is_reported_once_no_open_window_mutes_losses() -> None:
+    deep, light = muted_from(1, 2, losses=True), muted_from(2, 4)
+    bench = a_bench([OK, ERR, ERR, ERR, ERR], [None, deep, light, light, None])
+    for minute, text in enumerate((deep, light, light, None), 1):
+        row = a_row("g", ERR, taken_at=NOON + minute * MINUTE, muted=text, **LOST)
+        bench.sets[NOON + minute * MINUTE] = a_set(row)
+
+    assert sent(bench, 5) == [(2, contract.LOSS_BEGUN), (4, contract.OPENED)]
+
+
+@pytest.mark.parametrize(
+    "stored",
+    [
+        b"{",
+        b'[{"duration_ms": 1, "groups": "("}]',
+        b'[{"duration_ms": 1, "cron": "x"}]',
+        b'[{"duration_ms": "1", "at_ms": 1}]',
+    ],
+)
+def test_an_object_that_nobody_can_read_mutes_nothing_and_is_named(stored: bytes) -> None:
     bench = a_bench([OK, ERR], [None, None])
-    bench.objects.objects[windows_key("shop")] = StoredObject(b"{", "tag")
+    bench.objects.objects[windows_key("shop")] = StoredObject(stored, "tag")
 
     assert sent(bench, 2) == [(1, contract.OPENED)]
     assert any("malformed" in each for each in bench.logger.warnings)

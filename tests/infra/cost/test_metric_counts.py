@@ -114,7 +114,7 @@ def test_the_collector_publishes_exactly_as_many(
         },
         levels=all_levels,
         scaling=scaled(*in_both),
-        alarms={"groups": names[:in_alarms]},
+        alarms={"groups": names[:in_alarms], "any_group": not levels["named_only"]},
     )
     collectors = Levels(
         **levels,

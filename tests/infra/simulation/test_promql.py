@@ -14,6 +14,7 @@ import pytest
 from kafka_lag import contract
 from kafka_lag_cli.replay.alarms import condition_of
 from kafka_lag_config.alarm_rules import ANY_GROUP, ANY_LOSS, ANY_SLA, Rule
+from kafka_lag_config.faults import ConfigurationError
 from kafka_lag_config.promql import find_promql_faults, promql_query
 from kafka_lag_config.simulation.evaluation import Counts
 from kafka_lag_config.simulation.grid import ALARM, Condition, Grid, find_states
@@ -121,3 +122,31 @@ def test_names_leave_the_query_what_it_takes() -> None:
     one = cluster(metrics="otlp", alarms={"groups": names}, owner={"^(?:000)": 'a"b'})
     assert 9_000 < len(promql_query(one.facts, ANY_GROUP)) <= 10_000
     assert not list(find_promql_faults(one.facts))
+
+
+def test_the_end_of_a_name_is_written_as_the_query_reads_it() -> None:
+    one = cluster(metrics="otlp", owner={r"^a\Z|[\\Z]": "x"})
+    assert json.dumps(r"(?s:.*(?:^a\z|[\\Z]).*)") in promql_query(one.facts, ANY_GROUP)
+
+
+_OTHER_LEVELS = {"sigv4": True, "names": "otel", "levels": {"partitions": {}}}
+_ELSEWHERE = {
+    "sigv4": True,
+    "names": "otel",
+    "endpoint": "https://monitoring.eu-west-1.amazonaws.com/v1/metrics",
+}
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"owner": {"(?!a)": "x"}},
+        {"owner": {"(a)\\1": "x"}},
+        {"sinks": ["emf", {"otlp": _OTHER_LEVELS}]},
+        {"sinks": ["emf", {"otlp": _ELSEWHERE}]},
+        {"levels": {"named_only": True}},
+    ],
+)
+def test_what_would_leave_alarms_without_data_is_refused(keys: dict[str, object]) -> None:
+    with pytest.raises(ConfigurationError):
+        cluster(metrics="otlp", **keys)
