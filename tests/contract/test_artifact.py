@@ -115,6 +115,7 @@ def _document(cluster: KafkaCluster) -> Any:
         "secret_id": SECRET,
         "groups": {"allow": "^packers$"},
         "topics": {"allow": "^packed$"},
+        "levels": {"topics": True},
     }
     return normalised(source)
 
