@@ -17,7 +17,7 @@ from kafka_lag.contract.mute_windows import MuteWindow
 from kafka_lag.errors import ReporterError, StoreError
 from kafka_lag.notify.conditional_objects import ConditionalObjects, S3ConditionalObjects
 from kafka_lag.notify.mutes import decode_windows, encode_windows, windows_key
-from kafka_lag.snapshots.previous import LOOKBACK_DAYS
+from kafka_lag.snapshots.previous import LOOKBACK_MS
 from kafka_lag.wording.formatting import format_minute, format_quantity
 from kafka_lag_cli.account.errors import AwsError, using
 from kafka_lag_cli.account.session import open_session
@@ -29,7 +29,6 @@ from kafka_lag_config.alarm_rules import MUTABLE, OF_LOSS, URGENT
 from kafka_lag_config.mute import MOST_ALARMS, iso_duration, parse_duration
 from kafka_lag_config.physical_names import alarm_name, digest
 
-_DAY_MS = 86_400_000
 _EXAMPLES = """\b
 examples:
   kafka-lag mute billing 30m --state s3://kafka-lag-data --reason migration
@@ -100,7 +99,7 @@ def add_window(objects: ConditionalObjects, cluster: str, window: MuteWindow) ->
         written = objects.put_if_none_match(key, encode_windows([window]))
     else:
         # Messages still ask which runs were muted, as far back as they read runs.
-        oldest = (window.at_ms or 0) - LOOKBACK_DAYS * _DAY_MS
+        oldest = (window.at_ms or 0) - LOOKBACK_MS
         there = decode_windows(stored.data)
         kept = [each for each in there if (each.at_ms or 0) + each.duration_ms > oldest]
         written = objects.put_if_match(key, encode_windows([*kept, window]), stored.etag)

@@ -436,7 +436,7 @@ OF_BROKERS = (BROKER_DISK, BROKER_CPU)
 # Those of a cluster and of the daily report; messages have theirs in another page of the manual.
 RULES = (*OF_REPORTER, *OF_GROUP, *OF_ANY_GROUP, ANY_UNUSUAL, ANOMALY, *OF_BROKERS, REPORT_MISSING)
 OF_MESSAGES = (MESSAGES_DROPPED, MESSAGES_SILENT)
-# What mute windows can silence: never the reporter's own alarms, nor those that scale or roll back.
+# Mute windows can silence these: not the reporter's own alarms, nor those that scale or roll back.
 MUTABLE = frozenset(rule.name for rule in (*OF_GROUP, *OF_ANY_GROUP))
 OF_LOSS = (LOSS.name, ANY_LOSS.name)
 

@@ -66,7 +66,7 @@ class _Tools:
         return [*self._java, f"org.apache.kafka.tools.consumer.{program}", *self._servers, *options]
 
     def share_groups(self, *options: str) -> str:
-        """What kafka-share-groups prints."""
+        """Returns the output of kafka-share-groups."""
         command = self._command("group.ShareGroupCommand", *options)
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 

@@ -16,7 +16,7 @@ from kafka_lag.lag.frame import Frame
 from kafka_lag.notify.changes import LOSS, GroupChange, find_changes
 from kafka_lag.notify.conditional_objects import ConditionalObjects
 
-# Whoever deletes a group wants to know that it had lag, and its last row is in one run only.
+# A deleted group's last row is in one run only, and may say that the group had lag.
 _NEVER_MUTED = (contract.GONE,)
 _OF_LOSS = (LOSS.begun, LOSS.ended)
 
@@ -37,7 +37,7 @@ def decode_windows(data: bytes) -> tuple[MuteWindow, ...]:
     try:
         windows = tuple(MuteWindow.of(each) for each in json.loads(data))
         for window in windows:
-            # What cannot be judged by is found here, where it costs no message.
+            # A window that cannot be judged by is found here, where it costs no message.
             window.mutes("")
             window.find_open(window.at_ms or 0)
     except (ValueError, TypeError, AttributeError, OverflowError, re.error) as error:

@@ -21,12 +21,11 @@ from kafka_lag.notify.messages import StatusMessage, build_messages
 from kafka_lag.notify.mutes import Mutes, read_windows
 from kafka_lag.snapshots.keys import AHEAD_MS, hour_prefix, object_key, taken_at_of
 from kafka_lag.snapshots.parquet import from_parquet
-from kafka_lag.snapshots.previous import LOOKBACK_DAYS
+from kafka_lag.snapshots.previous import LOOKBACK_MS
 from kafka_lag.snapshots.store import SnapshotStore
 
 _HOUR_MS = 3_600_000
 # The collector itself loads no older runs.
-_LONGEST_BACK_MS = LOOKBACK_DAYS * 24 * _HOUR_MS
 _CACHED_RUNS = 8
 
 
@@ -68,14 +67,14 @@ class StoredRuns:
 
     def between(self, cluster: str, after: int, until: int) -> Iterator[int]:
         """Yields complete runs, at most as far back as the collector loads them."""
-        first = max(after + 1, until - _LONGEST_BACK_MS)
+        first = max(after + 1, until - LOOKBACK_MS)
         for hour in range(first // _HOUR_MS, until // _HOUR_MS + 1):
             yield from (time for time in self._list(cluster, hour) if first <= time <= until)
 
     def up_to(self, cluster: str, taken_at: int) -> Iterator[int]:
         """Yields complete runs, at most as far back as the collector loads them."""
         last = taken_at // _HOUR_MS
-        for hour in range(last, last - _LONGEST_BACK_MS // _HOUR_MS, -1):
+        for hour in range(last, last - LOOKBACK_MS // _HOUR_MS, -1):
             yield from (time for time in self._list(cluster, hour)[::-1] if time <= taken_at)
 
     def _list(self, cluster: str, hour: int) -> list[int]:

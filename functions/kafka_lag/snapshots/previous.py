@@ -23,9 +23,9 @@ A = TypeVar("A")
 B = TypeVar("B")
 T = TypeVar("T")
 
-LOOKBACK_DAYS = 7
 _HOUR_MS = 3_600_000
 _DAY_MS = 24 * _HOUR_MS
+LOOKBACK_MS = 7 * _DAY_MS
 _UNREADABLE_ALLOWED = 5
 
 LOG_END_COLUMNS = (
@@ -217,7 +217,7 @@ def _list_runs_backwards(store: SnapshotStore, cluster: str, taken_at: int) -> I
 
     Lists the last hour, which is usually enough, and then day by day.
     """
-    oldest = taken_at - LOOKBACK_DAYS * _DAY_MS
+    oldest = taken_at - LOOKBACK_MS
     since, before = taken_at - _HOUR_MS, taken_at
     while since < before:
         yield from reversed(list_runs(store, contract.GROUPS, cluster, since, before))
