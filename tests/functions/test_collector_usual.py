@@ -98,6 +98,30 @@ def test_groups_are_compared_with_the_hour_and_weekday_of_the_run() -> None:
     assert said(run, NOON + 3 * MINUTE) == (7.0, None, True)
 
 
+@pytest.mark.parametrize(("times", "cause"), [(1.4, contract.UNEXPLAINED), (1.6, contract.MORE_PRODUCED)])
+def test_an_unusual_backlog_is_of_more_records_from_half_as_many_again_on(
+    times: float, cause: str
+) -> None:
+    figures = {"usual_produce_rate": 100.0, "produce_rate_spread": 1.0}
+    minutes = range(13)
+    readings = [
+        a_reading(
+            {"g": {"orders": [written, 9]}},
+            {"orders": [(0, written + 10_000), (0, 9)]},
+            at=NOON + minute * MINUTE,
+            owners={("g", "orders", 0): "m", ("g", "orders", 1): "m"},
+        )
+        for minute in minutes
+        for written in [round(minute * 60 * 100 * times)]
+    ]
+    run = Run(*readings, store=store_of(usual_object([{**row(12, 7.0), **figures}], "1.1")))
+    for minute in minutes:
+        run(NOON + minute * MINUTE)
+    groups = load_newest(run.store, "shop", NOON + HOUR).value.groups
+    found = tuple(cell(groups, name, consumer_group="g") for name in ("status", "unusual", "cause"))
+    assert found == (contract.OK, True, cause)
+
+
 def an_outage(quiet: int, day: datetime) -> Any:
     """Whether it is unusual at noon of this day that nothing is written, where nothing is usual in
     the `quiet` hour alone and 500 records/s are in the others.

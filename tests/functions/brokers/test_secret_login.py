@@ -13,7 +13,7 @@ import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError
 from moto import mock_aws
 
-from kafka_lag.brokers.access import Credentials
+from kafka_lag.brokers.access import Access, Credentials
 from kafka_lag.brokers.aws_login import SecretCredentials
 from kafka_lag.brokers.login import FixedCredentials
 from kafka_lag.errors import ConfigError
@@ -27,6 +27,17 @@ def login(password: str) -> Credentials:
 
 def as_secret(password: str) -> str:
     return json.dumps({"username": "reporter", "password": password})
+
+
+def test_a_user_name_is_escaped_as_scram_asks_and_sent_to_plain_as_it_is() -> None:
+    """RFC 5802, 5.1: a comma and an equals sign, each once."""
+    user = Credentials("team=a,lag", "hunter2")
+    sent = {
+        mechanism: Access(("b:9096",), sasl_mechanism=mechanism).client_options(user)
+        for mechanism in ("SCRAM-SHA-512", "PLAIN")
+    }
+    names = {mechanism: options["sasl_plain_username"] for mechanism, options in sent.items()}
+    assert names == {"SCRAM-SHA-512": "team=3Da=2Clag", "PLAIN": "team=a,lag"}
 
 
 @pytest.fixture(name="client")

@@ -26,9 +26,12 @@ def _retention(runs: Runs) -> dict[str, int | None]:
 def test_a_topic_recreated_with_one_minute_has_one_minute_in_the_same_run() -> None:
     runs = _runs()
     runs()
-    runs.brokers.topics["orders"] = Topic([(0, 50)], topic_id=2, settings=MINUTE_LONG)
+    by_size = MINUTE_LONG | {"retention.bytes": "1073741824"}
+    runs.brokers.topics["orders"] = Topic([(0, 50)], topic_id=2, settings=by_size)
     runs()
     assert _retention(runs) == {"orders": 60_000}
+    frame = runs.collector.memory.newest.topic_partitions
+    assert frame.numbers("retention_bytes").to_list() == [2**30]
     assert runs()[GROUP, contract.TIME_TO_DATA_LOSS] == 0
 
 

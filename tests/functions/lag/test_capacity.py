@@ -61,6 +61,12 @@ SAMPLES: dict[str, tuple[str, list[int]]] = {
         [7],
     ),
     "another owner is another consumer": ("runs 7\ncommit 0 +600\nowner mx5 n", [3, 3, 4]),
+    # Who keeps its partition waits for them, too.
+    "two others swap their partitions": (
+        "runs 7\nend.0 100_000\nend.1 100_000\nend.2 100_000\ncommit.0 0 +600\ncommit.1 0 +600"
+        "\ncommit.2 0 +600\nowner.0 m\nowner.1 nx5 k\nowner.2 kx5 n",
+        [3, 3, 4],
+    ),
     "not read in the last run": ("commit 0 +600\nend 100000x6 no_leader", [4, 4]),
     "a commit that moves every three minutes counts for three": (
         "commit 0x3 1800x3 3600x3 5400x3 7200",

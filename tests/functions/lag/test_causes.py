@@ -272,6 +272,13 @@ CASES = {
         minutes=12,
         made=partial(two_members, commit_every=24),
     ),
+    "the same, of one that was never read, too": Case(
+        deletes,
+        contract.UNEXPLAINED,
+        minutes=12,
+        before=sticks,
+        made=partial(two_members, commit_every=24),
+    ),
     "a transaction is open": Case(
         opens, contract.OPEN_TRANSACTION, {"topic": "orders", "partition": 2}, TROUBLE + 5
     ),
