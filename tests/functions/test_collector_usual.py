@@ -98,7 +98,9 @@ def test_groups_are_compared_with_the_hour_and_weekday_of_the_run() -> None:
     assert said(run, NOON + 3 * MINUTE) == (7.0, None, True)
 
 
-@pytest.mark.parametrize(("times", "cause"), [(1.4, contract.UNEXPLAINED), (1.6, contract.MORE_PRODUCED)])
+@pytest.mark.parametrize(
+    ("times", "cause"), [(1.4, contract.UNEXPLAINED), (1.6, contract.MORE_PRODUCED)]
+)
 def test_an_unusual_backlog_is_of_more_records_from_half_as_many_again_on(
     times: float, cause: str
 ) -> None:

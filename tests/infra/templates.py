@@ -154,7 +154,11 @@ class Rendering:
                 yield from self._block(name, block)
             elif before != block:
                 lines = list(self._changes(before, block))
-                yield from ([name, *lines] if lines else ())
+                if len(lines) == 1:
+                    lines = [f"{name}{lines.pop()}"]
+                elif lines:
+                    lines = [name, *lines]
+                yield from lines
                 likewise += [] if lines else [name]
             elif name not in base:
                 again.append(name)
@@ -162,14 +166,17 @@ class Rendering:
         yield from _named("again", again)
 
     def _changes(self, before: Block, block: Block) -> Iterator[str]:
-        """What is gone, shortened, and what is new, unless a sentence that stood before."""
-        gone = [f"  - {_cut(each)}" for each in before if each not in block and each[:2] != "| "]
-        yield from gone[:_GONE]
+        """What is new, unless a sentence that stood before, and what is gone with nothing in its
+        place.
+        """
+        new = [line for line in block if line not in before]
+        places = {_place(line) for line in new}
+        gone = [line for line in before if line not in block and _place(line) not in places]
+        yield from (f"  - {_cut(line)}" for line in gone[:_GONE])
         if len(gone) > _GONE:
             yield f"  - and {len(gone) - _GONE} more"
-        come = [line for line in block if line not in before and line not in self._said]
-        yield from (f"  + {line}" for line in come)
-        self._said |= {line for line in come if line.startswith("| ")}
+        yield from (f"  + {line}" for line in new if line not in self._said)
+        self._said |= {line for line in new if line.startswith("| ")}
 
     def _block(self, name: str, block: Block) -> Iterator[str]:
         """A resource; a sentence that stood before is not written again."""
@@ -188,6 +195,11 @@ def _named(word: str, names: list[str]) -> Iterator[str]:
         short = [name.partition(" ")[0] for name in names]
         more = f" and {len(short) - _NAMED} more" if len(short) > _NAMED else ""
         yield f"{word} {', '.join(short[:_NAMED])}{more}"
+
+
+def _place(line: str) -> str:
+    """What a line is about: its key, or its first words."""
+    return re.split(r": | on | = |(?<=^to) |(?<=^[|>=]) ", line, maxsplit=1)[0]
 
 
 def _cut(line: str) -> str:
