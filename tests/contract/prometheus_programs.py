@@ -22,7 +22,9 @@ from tests.builders import MINUTE, NOON, a_snapshot
 from tests.fakes import MemoryStore
 from tests.programs import find_program
 
-DOC = (Path(__file__).parents[2] / "docs" / "exporter.md").read_text()
+ROOT = Path(__file__).parents[2]
+DOC = (ROOT / "docs/exporter.md").read_text()
+RULES = (ROOT / "examples/exporter/rules.yml").read_text()
 NASTY = 'a"b\\c\n{x="y"} 1 \u00fc\U0001f600'
 # What a program on this machine may take, however busy it is.
 LONGEST_WAIT = 240.0
@@ -45,7 +47,9 @@ def clock() -> float:
 
 
 def examples(file: str) -> list[str]:
-    """What the documentation would have its reader put into such a file."""
+    """Returns what the documentation would have its reader put into such a file."""
+    if file == "rules.yml":
+        return [RULES]
     found = re.findall(rf"```yaml\n# {re.escape(file)}\n(.*?)```", DOC, re.DOTALL)
     assert found
     return found
