@@ -23,14 +23,16 @@ from kafka_lag.views.auth import Bearer, check_token
 from kafka_lag.views.latest_run import Snapshots
 from kafka_lag_cli.collecting import Collecting
 from kafka_lag_cli.connecting.collect_options import (
+    CollectOptions,
     collect_options,
     collect_options_of,
     keep_days_option,
     names_brokers,
     refuse_without_brokers,
 )
-from kafka_lag_cli.help_sections import FILE, SectionedCommand, option
+from kafka_lag_cli.help_sections import FILE, SectionedCommand, given_name, option
 from kafka_lag_cli.local_server import LocalServer, load_certificate
+from kafka_lag_cli.needs import check_extra
 from kafka_lag_cli.numbers import SECONDS
 from kafka_lag_cli.state.folder import default_state
 from kafka_lag_cli.state.place import SnapshotPlace
@@ -41,6 +43,7 @@ _MAX_PORT = 65_535
 # Clients of the views that wait for S3 at the same time.
 _CONNECTIONS = 10
 _LOOPBACK = "127.0.0.1"
+_OF_HTTP = ("listen", "token_file", "no_token", "listen_certfile", "listen_keyfile")
 _OF_COLLECTOR = ("interval", "cluster", "keep_days")
 
 
@@ -82,6 +85,7 @@ examples:
   kafka-lag serve --state s3://kafka-lag-snapshots --profile ops
   kafka-lag serve --bootstrap-servers localhost:9092 --interval 15
   kafka-lag serve --bootstrap-servers b-1.example:9096 --command-config client.properties
+  kafka-lag serve --state ./lag --mcp
   kafka-lag serve --config deployment.toml --listen 0.0.0.0:8000 --token-file token
 """,
 )
@@ -115,6 +119,11 @@ examples:
     metavar="F",
     help="its private key, PEM",
 )
+@option(
+    "--mcp",
+    is_flag=True,
+    help="answer an assistant on standard input and output instead",
+)
 @option("--interval", type=SECONDS, metavar="S", help="seconds between runs (60)")
 @keep_days_option
 @collect_options
@@ -126,6 +135,8 @@ def serve(**options: Any) -> int:
     """
     address = options["listen"]
     _check_source(options)
+    if options["mcp"]:
+        return _serve_assistant(options)
     _check_who_is_answered(address, options)
     token_file, certfile = options["token_file"], options["listen_certfile"]
     bearer = _load_bearer(token_file) if token_file else None
@@ -136,10 +147,7 @@ def serve(**options: Any) -> int:
         stderr.print(f"[yellow]{escape_markup(warning)}[/]", soft_wrap=True)
     try:
         if names_brokers(options):
-            collect = collect_options_of(options, options["interval"])
-            wording = wording_of(config=options["config"])
-            logger = WarningPrinter(stderr, wording)
-            running = Collecting(collect, logger, time.time)
+            collect, running = _collect(options, stderr)
             store = running.own(FolderStore(collect.state))
         else:
             store, running = _open_store(options), None
@@ -162,6 +170,34 @@ def serve(**options: Any) -> int:
         with server, running or nullcontext():
             print(f"{server.url}/  (Ctrl-C ends it)", flush=True)
             server.wait()
+    except KeyboardInterrupt:
+        pass
+    return 0
+
+
+def _collect(options: Mapping[str, Any], stderr: Console) -> tuple[CollectOptions, Collecting]:
+    collect = collect_options_of(options, options["interval"])
+    logger = WarningPrinter(stderr, wording_of(config=options["config"]))
+    return collect, Collecting(collect, logger, time.time)
+
+
+def _serve_assistant(options: Mapping[str, Any]) -> int:
+    """Answers one client of MCP until it goes; with brokers it collects meanwhile."""
+    check_extra("serve --mcp", "mcp", "the SDK of MCP", "mcp")
+    from kafka_lag_cli.assistants import serve_assistant  # noqa: PLC0415 - needs the extra
+
+    ctx = click.get_current_context()
+    of_http = [each for each in ctx.command.params if each.name in _OF_HTTP]
+    if given := next(filter(None, (given_name(ctx, each) for each in of_http)), None):
+        raise click.UsageError(f"{given} is for HTTP, which --mcp does not speak: leave it out.")
+    try:
+        if names_brokers(options):
+            collect, running = _collect(options, Console(stderr=True))
+            running.own(FolderStore(collect.state))
+            with running:
+                serve_assistant(SnapshotPlace(collect.state))
+        else:
+            serve_assistant(_place_of(options))
     except KeyboardInterrupt:
         pass
     return 0
