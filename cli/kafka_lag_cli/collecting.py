@@ -65,15 +65,15 @@ class Collecting:
         self._thread.join(_END_SECONDS)
 
     def own(self, store: BrowsableStore) -> BrowsableStore:
-        """Return a view of the store with the collected cluster alone."""
+        """Returns a view of the store with only the collected cluster."""
         return OneCluster(store, lambda: self._cluster)
 
     def show_by(self, show: Callable[[str, Snapshot], None]) -> None:
-        """Hands each run that read the cluster to this, with its cluster, from another thread."""
+        """Passes each run that read the cluster, and the cluster, to `show` from another thread."""
         self._show = show
 
     def health(self) -> str | None:
-        """Return what is wrong; null if a run succeeded lately."""
+        """Returns what is wrong; null if a run succeeded lately."""
         what = "been read and kept" if self._is_unkept else "succeeded"
         if self._succeeded is None:
             return f"no run has {what} yet"

@@ -121,13 +121,13 @@ class LocalServer:
         self._reader.shutdown(wait=False, cancel_futures=True)
 
     def wait(self) -> None:
-        """Waits until somebody interrupts; in the main thread only."""
+        """Waits for an interrupt; in the main thread only."""
         while self._thread.is_alive():
             # Python sees a signal that another thread gets once the wait is over.
             self._thread.join(_WAIT_SECONDS)
 
     async def _respond(self, scope: Any, _: Any, send: Any) -> None:
-        """One request; its body, if it has any, is never read."""
+        """Answers one request, whose body is never read."""
         headers = {
             name.decode("latin-1"): text.decode("latin-1") for name, text in scope["headers"]
         }
@@ -143,7 +143,7 @@ class LocalServer:
         await send({"type": "http.response.body", "body": result.body})
 
     async def _answer(self, request: Request, authorization: str) -> Answer:
-        """Return an answer, whatever happens."""
+        """Returns an answer, whatever happens."""
         try:
             if request.path == _HEALTH_PATH:
                 return _health_answer(request, self._health())
@@ -170,7 +170,7 @@ class LocalServer:
             return error_answer(request, 500, _BROKEN)
 
     def _report(self, error: ConfigError) -> None:
-        """Once for each time that a file is read: requests of strangers fill no log."""
+        """Reports an error once for each reading of a file: strangers' requests fill no log."""
         if error is not self._reported:
             self._reported = error
             print(printable(str(error)), file=sys.stderr, flush=True)
@@ -197,14 +197,14 @@ def load_certificate(certfile: Path, keyfile: Path) -> ssl.SSLContext:
 
 
 def _health_answer(request: Request, fault: str | None) -> Answer:
-    """Return the health answer, which names nothing of the cluster."""
+    """Returns the health answer, which names nothing of the cluster."""
     status = HTTPStatus.OK if fault is None else HTTPStatus.SERVICE_UNAVAILABLE
     body = b"" if request.method == "HEAD" else f"{fault or 'ok'}\n".encode()
     return Answer(status, "text/plain; charset=utf-8", body)
 
 
 def _is_own_name(host: str) -> bool:
-    """Return true if a Host header, with or without a port, is this machine's own name."""
+    """Returns true if a Host header, with or without a port, is this machine's own name."""
     try:
         return not host or urlsplit(f"//{host}").hostname in _OWN_NAMES
     except ValueError:

@@ -54,7 +54,7 @@ def check_java(subcommand: str, environ: Mapping[str, str]) -> None:
 
 
 def _java_version(program: str, environ: Mapping[str, str]) -> int | None:
-    """The major version; null for a Java that is missing or does not run, as macOS' stub."""
+    """Returns the major version; null if Java is missing or does not run, as macOS' stub."""
     path = shutil.which(program, path=environ.get("PATH"))
     if path is None:
         return None

@@ -9,7 +9,7 @@ import click
 
 
 class WholeNumber(click.ParamType[int]):
-    """From the least to the most, both included."""
+    """A whole number from `least` to `most`, both included."""
 
     name = "number"
 

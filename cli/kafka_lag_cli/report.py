@@ -101,7 +101,7 @@ def _find_folder(state: Path | None) -> Path:
 
 
 def _run_quietly(job: Callable[[Callable[..., Any]], int]) -> int:
-    """The job's exit code, of what opens its session.
+    """Runs the job with a session and returns its exit code.
 
     What Java says is shown only where the job fails, as it may be why.
     """
@@ -126,7 +126,7 @@ def _run_quietly(job: Callable[[Callable[..., Any]], int]) -> int:
 
 @contextmanager
 def stderr_in(file: int) -> Iterator[None]:
-    """Programs that start in here have this file as their stderr, whatever Python writes to."""
+    """Gives this file as stderr to the programs that start in the context."""
     sys.stderr.flush()
     own = os.dup(2)
     try:

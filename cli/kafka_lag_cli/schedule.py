@@ -29,7 +29,7 @@ class Run:
 
     @property
     def warning(self) -> str | None:
-        """A sentence on what went wrong; null if nothing did."""
+        """Returns a sentence on what went wrong; null if nothing did."""
         if self.error is None:
             return None
         is_unkept = self.report is not None and not self.kept
@@ -42,7 +42,7 @@ def run_on_schedule(
     wait: Callable[[float], object] = time.sleep,
     clock: Callable[[], float] = time.time,
 ) -> Iterator[Run]:
-    """Endless runs, `interval` seconds apart; one that takes longer leaves out those it overlaps.
+    """Yields runs without end, `interval` seconds apart; a longer one replaces those it overlaps.
 
     `wait` takes seconds, and may end the runs by raising.
     """
@@ -88,5 +88,5 @@ def interruptible() -> Iterator[Callable[[float], None]]:
 
 
 def describe_unkept(error: ReporterError) -> str:
-    """The warning beside a reading that is shown though the store failed."""
+    """Returns the warning beside a reading that is shown though the store failed."""
     return f"What was read is shown, and not kept: {error}"

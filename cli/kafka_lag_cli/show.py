@@ -108,7 +108,7 @@ def _write(
 
 
 def exit_code(report: TwoReadings, selection: Selection, fail_on: Collection[str]) -> int:
-    """3 if a selected group is as bad as one of these, else 4 if that is not known of all, else 0.
+    """Returns 3 if a selected group is as bad as one of these, 4 if that is unknown of one, else 0.
 
     `--top` and `--status` hide no group from it.
     """
@@ -131,7 +131,7 @@ def _breaks_sla(row: Row) -> bool:
 
 
 def _may_be_worse(row: Row) -> bool:
-    """A group without any lag to have a status of, as one of another protocol, is not."""
+    """Returns true if an unknown status may be worse; a group of another protocol has none."""
     unjudged = row["status"] is None and (row["lag"] is not None or row["unread_reason"])
     return bool(row["partitions_unknown"] or unjudged)
 
@@ -139,7 +139,7 @@ def _may_be_worse(row: Row) -> bool:
 def print_report(
     report: TwoReadings, selection: Selection, rules: Rules, *, wide: bool = False
 ) -> None:
-    """The groups selected, or the details of one."""
+    """Prints the selected groups, or the details of one."""
     from kafka_lag_cli.terminal.group_details import group_details  # noqa: PLC0415
     from kafka_lag_cli.terminal.group_table import groups_table  # noqa: PLC0415
 
@@ -165,7 +165,7 @@ def print_report(
 
 
 def idle_notes(report: TwoReadings) -> dict[str, str]:
-    """Return by group how many partitions with lag stood still; without a number, all did."""
+    """Returns by group how many partitions with lag stood still; without a number, all did."""
     waited = format_short_duration(report.gap)
     return {
         name: f"idle {waited}" if idle == lagging else f"{idle} of {lagging} idle"

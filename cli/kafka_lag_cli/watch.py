@@ -159,12 +159,12 @@ class WatchView:
     wide: bool = False
 
     def warning(self, message: str, /) -> None:
-        """Something that a run warns of; the last few are shown."""
+        """Adds a warning of a run; the last few are shown."""
         at = datetime.fromtimestamp(self.clock(), UTC)
         self.warnings.append(f"{at:%H:%M:%S} {self.wording(message)}")
 
     def add_run(self, run: Run) -> None:
-        """Takes a run that was read."""
+        """Adds a run that was read."""
         if run.report is None:
             return
         self.snapshot, self.run_seconds = run.report.snapshot, run.seconds
@@ -179,7 +179,7 @@ class WatchView:
         self.lags.append(None if unread.any() else sum(known))
 
     def groups(self, width: int, lines: int | None = None) -> RenderableType:
-        """The table of groups, or the details of the one that was named, in so many lines."""
+        """Returns the table of groups, or the details of the named one, in so many lines."""
         if self.snapshot is None:
             return Text("reading the cluster", "dim")
         name, horizon = self.selection.group, self.rules.risk_horizon_ms / 1000
@@ -202,7 +202,7 @@ class WatchView:
         )
 
     def heading(self) -> Text:
-        """Cluster, counts by status, what is unread, the run's time, the next one, the trend."""
+        """Returns cluster, counts by status, lag, the run's time, the next one's, and the trend."""
         parts = [Text(printable(self.cluster), "bold")]
         if self.snapshot is not None:
             parts += [_counts(self.snapshot), *_unread(self.snapshot)]
@@ -230,7 +230,7 @@ class WatchView:
 
 
 def draw_trend(values: Sequence[int | None]) -> str:
-    """Bars from zero to the highest value; a blank where nothing is known."""
+    """Returns bars from zero to the highest value; a blank stands for an unknown one."""
     highest = max(filter(None, values), default=0)
     steps = len(_BARS) - 1
     return "".join(
@@ -240,7 +240,7 @@ def draw_trend(values: Sequence[int | None]) -> str:
 
 
 def _counts(snapshot: Snapshot) -> Text:
-    """Return the number of groups, in all and by status."""
+    """Returns the number of groups, in all and by status."""
     statuses = snapshot.groups.strings("status").to_list()
     parts = [
         Text(f"{statuses.count(word)} {word}", STATUS_COLOURS[word])

@@ -24,7 +24,7 @@ def warn(construct: Construct, doubt: Doubt, subject: str = "") -> None:
 
 
 def acknowledge_nag(construct: Construct, rule: str, reason: str) -> None:
-    """Acknowledges a finding on a construct and what is in it, such as L1."""
+    """Acknowledges a finding, such as L1, on a construct and on everything in it."""
     finding = Acknowledgment(id=f"{_PACK}-{rule}", reason=reason)
     Validations.of(construct).acknowledge(finding)
 
@@ -70,7 +70,7 @@ class _Wildcard:
 
 
 def _as_shown(resolved: Any) -> str:
-    """A resolved value as cdk-nag writes it in a finding's id."""
+    """Returns a resolved value as cdk-nag writes it in a finding's id."""
     if isinstance(resolved, str):
         return resolved.replace("${", "<").replace("}", ">")
     if "Fn::Join" in resolved:

@@ -62,7 +62,7 @@ def make_athena(
 def _make_database(
     scope: Construct, bucket: s3.IBucket, clusters: Sequence[str], keep: Keep, name: str
 ) -> glue.Database:
-    """With all its tables, each as far back as its objects are kept."""
+    """Makes the database with all its tables, each as far back as its objects are kept."""
     database = glue.Database(
         scope,
         "Database",
@@ -97,7 +97,7 @@ def _make_table(
     clusters: Sequence[str],
     days: int,
 ) -> None:
-    """A table over the objects of the last `days` in a bucket."""
+    """Makes a table over the objects of the last `days` in a bucket."""
     location = f"s3://{bucket}/{table.folder}/"
     # The L2 table puts a truth value among the parameters, which Glue takes as text only.
     glue.CfnTable(
@@ -133,7 +133,7 @@ def _make_table(
 def _projection(
     location: str, keys: Sequence[str], clusters: Sequence[str], days: int
 ) -> dict[str, str]:
-    """Return the partition projection of Athena: these clusters, the last days, 24 hours."""
+    """Returns the partition projection of Athena: these clusters, the last days, 24 hours."""
     ranges = {
         CLUSTER: {"type": "enum", "values": ",".join(clusters)},
         DATE: {
@@ -160,7 +160,7 @@ def _projection(
 
 
 def _make_workgroup(scope: Construct, name: str, scan_limit_gb: int) -> athena.CfnWorkGroup:
-    """One whose settings every query in it has, whatever its client asks for.
+    """Makes a work group whose settings override those of the client.
 
     Athena keeps the results for 24 hours and bills no storage for them; a query that would read
     more than the limit is ended. Removing it removes its queries and their past. CDK has no L2 of

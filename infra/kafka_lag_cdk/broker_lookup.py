@@ -20,7 +20,7 @@ _CODE = Path(__file__).parents[1] / "kafka_lag_config" / "broker_lookup"
 
 
 class BootstrapServers(Construct):
-    """Asks MSK once, and again when ARN or login change; `servers` is a token, commas between.
+    """Asks MSK once, and again if ARN or login change; `servers` is a token with commas.
 
     `name` is what the cluster is called, `way_in` how it is logged into.
     """

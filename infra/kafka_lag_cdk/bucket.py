@@ -83,7 +83,7 @@ class DataBucket(Construct):
 
 
 def _send_events(bucket: s3.Bucket) -> None:
-    """Send events by the L1 property: the L2 would add a function with rights on all buckets."""
+    """Sends events by the L1 property: the L2 would add a function with rights on all buckets."""
     resource = cast(s3.CfnBucket, bucket.node.default_child)
     resource.notification_configuration = s3.CfnBucket.NotificationConfigurationProperty(
         event_bridge_configuration=s3.CfnBucket.EventBridgeConfigurationProperty(

@@ -18,7 +18,7 @@ ARCHITECTURES = {
 
 
 def collector_code(settings: Function, package: Path | None) -> lambda_.Code:
-    """A package that is there, or one built for this runtime; wheels are installed the first time.
+    """Returns the given package, or one built for this runtime; installs wheels the first time.
 
     Raises PackagingError when they cannot be. CDK wants a new object for every stack.
     """

@@ -165,7 +165,7 @@ class CollectorFunction(Construct):
 
 
 def _document_layer(scope: Construct, cluster: ClusterFacts) -> lambda_.LayerVersion:
-    """A layer of its own, so that a change of settings does not upload the code again."""
+    """Makes a layer for the configuration: changed settings do not upload the code again."""
     with TemporaryDirectory() as made:
         folder = Path(made, _FOLDER)
         folder.mkdir()
@@ -236,7 +236,7 @@ class CollectorSchedule(Construct):
 
 
 def cron_of(minutes: int) -> str:
-    """Every so many minutes, from the full hour on."""
+    """Returns the cron expression for every so many minutes, from the full hour on."""
     return f"cron({_MINUTES.get(minutes, f'0/{minutes}')} * * * ? *)"
 
 
@@ -257,7 +257,7 @@ def collector_role(
     bucket_key_arn: str | None,
     log_group: logs.ILogGroup,
 ) -> iam.Role:
-    """The role of one cluster's collector; `bucket` by name."""
+    """Makes the role of one cluster's collector; `bucket` is a name."""
     arn = f"arn:{Stack.of(scope).partition}:s3:::{bucket}"
     return role_with(
         scope,
@@ -332,7 +332,7 @@ def _on_bucket(cluster: str, arn: str) -> Iterator[Right]:
 
 
 def _on_cluster(arn: str) -> Iterator[Right]:
-    """MSK's own actions: to describe, never to read a record or change anything."""
+    """Yields MSK's rights to describe; none reads a record or changes anything."""
     topics, groups = (f"{_within(arn, kind)}/*" for kind in ("topic", "group"))
     all_of = "every topic and group of this one cluster is reported, those to come too"
     yield allow("kafka-cluster:Connect", "kafka-cluster:DescribeCluster", on=arn)
@@ -341,7 +341,7 @@ def _on_cluster(arn: str) -> Iterator[Right]:
 
 
 def _within(arn: str, kind: str) -> str:
-    """A cluster's ARN, as that of what is in it: its topics, or groups."""
+    """Returns the ARN of the topics or groups of a cluster, made from the cluster's ARN."""
     if not Token.is_unresolved(arn):
         return arn.replace(":cluster/", f":{kind}/", 1)
     # arn:aws:kafka:REGION:ACCOUNT:cluster/NAME/UUID, taken apart when it is deployed.
@@ -351,7 +351,7 @@ def _within(arn: str, kind: str) -> str:
 
 
 def sink_rights(scope: Construct, cluster: ClusterFacts) -> Iterator[Right]:
-    """To publish and to read what authorises it; none for the log."""
+    """Yields the rights to publish and to read the secret for that; none for the log."""
     settings = cluster.settings
     anywhere = any(each.sigv4 for each in settings.otlp_endpoints)
     if anywhere or CLOUDWATCH in settings.sink_names:

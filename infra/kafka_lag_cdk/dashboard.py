@@ -134,7 +134,7 @@ class ClusterDashboard(Construct):
 
 
 def _header(cluster: ClusterFacts, *, log_group: str, workgroup: str | None) -> str:
-    """Return the header in Markdown; the name is code, because it may hold underscores."""
+    """Returns the header in Markdown; the name is code, because it may hold underscores."""
     minutes = cluster.settings.interval_minutes
     every = "every minute" if minutes == 1 else f"every {minutes} minutes"
     places = [f"Log: `{log_group}`"]
@@ -150,7 +150,7 @@ def _header(cluster: ClusterFacts, *, log_group: str, workgroup: str | None) -> 
 
 
 def _group_rows(cluster: ClusterFacts, metrics: LagMetrics) -> list[Row]:
-    """Return rows on statuses, lag, time lag and near losses; then groups with an SLA."""
+    """Returns rows on statuses, lag, time lag and near losses; then groups with an SLA."""
     service_levels = {
         group: seconds
         for group in cluster.named_groups
@@ -201,7 +201,7 @@ def _retention_risk(cluster: ClusterFacts, metrics: LagMetrics) -> cloudwatch.IW
 
 
 def _switched_rows(cluster: ClusterFacts, metrics: LagMetrics) -> list[Row]:
-    """Graphs of the metrics that `levels` switch on."""
+    """Returns graphs of the metrics that `levels` switch on."""
     graphs = []
     for key, (title, unit) in _SWITCHED_METRICS.items():
         if getattr(cluster.published_levels, key):
@@ -214,7 +214,7 @@ def _switched_rows(cluster: ClusterFacts, metrics: LagMetrics) -> list[Row]:
 
 
 def _service_level_marks(service_levels: dict[str, float]) -> list[Mark]:
-    """A mark for each service level that there is, with the groups that it is of."""
+    """Returns a mark for each SLA, with the names of its groups."""
     return [
         (_title(", ".join(g for g, each in service_levels.items() if each == seconds)), seconds)
         for seconds in sorted(set(service_levels.values()))[:_MOST_NAMED]
@@ -224,7 +224,7 @@ def _service_level_marks(service_levels: dict[str, float]) -> list[Mark]:
 def _service_level_rows(
     cluster: ClusterFacts, metrics: LagMetrics, service_levels: dict[str, float]
 ) -> list[Row]:
-    """Return the used share of all SLAs, and a graph with the SLA marked for each named group."""
+    """Returns the used share of all SLAs, and a graph with the SLA marked for each named group."""
     rows: list[Row] = []
     if cluster.settings.sla_seconds:
         title = "Time lag as a share of the service level, by group"
@@ -248,7 +248,7 @@ def _service_level_rows(
 def _scaling_rows(
     cluster: ClusterFacts, metrics: LagMetrics, alarms: Sequence[cloudwatch.IAlarm]
 ) -> list[Row]:
-    """A graph a service and the states of their `alarms`, nothing where none is scaled."""
+    """Returns a graph for each service, and the states of their `alarms`."""
     graphs = [_service_graph(each, metrics) for each in cluster.services][:_MOST_NAMED]
     if not graphs:
         return []
@@ -258,7 +258,7 @@ def _scaling_rows(
 
 
 def _service_graph(following: FollowingService, metrics: LagMetrics) -> cloudwatch.IWidget:
-    """Return a graph of the metric that drives a service, its thresholds, and the running tasks."""
+    """Returns a graph of a service's driving metric, its thresholds, and the running tasks."""
     service, scaling = following.service, following.scaling
     marks: list[Mark] = []
     if scaling.steps and not scaling.tasks:
@@ -290,7 +290,7 @@ def _reporter_rows(
     function: lambda_.IFunction,
     log_group: logs.ILogGroup,
 ) -> list[Row]:
-    """Runs, then what they could not do, then the function and its warnings."""
+    """Returns rows on the runs, what they could not do, the function, and its warnings."""
 
     def own(title: str, *names: str) -> cloudwatch.IWidget:
         return _graph(title, *(metrics.of_reporter(name) for name in names), width=_THIRD)
@@ -347,7 +347,7 @@ def _reporter_rows(
 
 
 def _broker_rows(cluster: ClusterFacts) -> list[Row]:
-    """MSK's own numbers, all of its free level: a slow consumer is often a full or busy broker."""
+    """Returns MSK's free metrics: a full or busy broker often explains a slow consumer."""
     msk_name = cluster.reach.msk_name
     if msk_name is None or not cluster.reach.has_brokers:
         return []
@@ -383,7 +383,7 @@ def _broker_rows(cluster: ClusterFacts) -> list[Row]:
 
 
 def _msk_metric(name: str, msk_name: str) -> cloudwatch.IMetric:
-    """MSK's own metric of the whole cluster, which it publishes every minute."""
+    """Returns MSK's own metric of the whole cluster, which it publishes every minute."""
     return cloudwatch.Metric(
         namespace=MSK,
         metric_name=name,
@@ -394,7 +394,7 @@ def _msk_metric(name: str, msk_name: str) -> cloudwatch.IMetric:
 
 
 def _busiest(msk_name: str) -> cloudwatch.IMetric:
-    """At most what any one broker's processor does: the sum of each metric's worst."""
+    """Returns an upper bound of the busiest broker's processor: the sum of each metric's worst."""
     searches = [
         _search_expression(MSK, _BY_BROKER, name, msk_name) for name in ("CpuUser", "CpuSystem")
     ]
@@ -414,7 +414,7 @@ def _search(
     label: str = "",
     lowest: bool = False,
 ) -> cloudwatch.IMetric:
-    """The cluster's lines that reach highest, or fall lowest, a period a run.
+    """Returns a search for the cluster's highest, or lowest, lines; a period is a run.
 
     `label` goes before what distinguishes a line from the others, by which CloudWatch names it.
     """
@@ -426,7 +426,7 @@ def _search(
 
 
 def _search_brokers(name: str, msk_name: str, label: str = "") -> cloudwatch.IMetric:
-    """A line a broker of MSK's own metric; `label` goes before the broker's id."""
+    """Returns a search for MSK's metric of each broker; `label` goes before the broker's id."""
     return cloudwatch.SearchExpression(
         expression=_search_expression(MSK, _BY_BROKER, name, msk_name),
         label=label,
@@ -435,7 +435,7 @@ def _search_brokers(name: str, msk_name: str, label: str = "") -> cloudwatch.IMe
 
 
 def _search_expression(namespace: str, dimensions: Sequence[str], metric: str, cluster: str) -> str:
-    """Metrics with these dimensions and no other, of one cluster.
+    """Returns a search for one cluster's metrics with exactly these dimensions.
 
     Everything is in double quotes, which makes a match exact: without them `orders` would find
     `orders-eu` as well. Namespace and cluster hold no quotes, as the configuration is checked.
@@ -454,7 +454,7 @@ def _graph(
     marks: Sequence[Mark] = (),
     right: Sequence[cloudwatch.IMetric] = (),
 ) -> cloudwatch.GraphWidget:
-    """Lines from 0 on, up to `maximum` where that is known."""
+    """Returns a graph from 0 up to `maximum`, or as high as its lines if null."""
     return cloudwatch.GraphWidget(
         title=title,
         left=list(lines),
@@ -474,7 +474,7 @@ def _heading(text: str) -> Row:
 
 
 def _alarm_states(title: str, alarms: Sequence[cloudwatch.IAlarm]) -> list[Row]:
-    """The states of alarms in as many widgets as they need, none without any."""
+    """Returns the states of alarms, in as many widgets as they need."""
     size = _ALARMS_IN_A_WIDGET
     return [
         [
@@ -494,6 +494,6 @@ def _in_rows(widgets: Sequence[cloudwatch.IWidget], each: int) -> list[Row]:
 
 
 def _title(text: str) -> str:
-    """A name as metrics have it, as long as a title may be."""
+    """Returns a name as metrics have it, cut to the length of a title."""
     shown = dimension_value(text)
     return shown if len(shown) <= _LONGEST_TITLE else f"{shown[: _LONGEST_TITLE - 3]}..."

@@ -39,7 +39,7 @@ def collect_configured(
     recovered: bool = True,
     package: Path | None = None,
 ) -> LagCollector:
-    """The collector of a configured cluster, whose ids and ARNs are imported; none is looked up."""
+    """Makes the collector of a configured cluster; imports its ids and ARNs, looks none up."""
     vpc, alarms = cluster.vpc, cluster.alarms
     ids, brokers = list(vpc.subnets), vpc.brokers_security_group
     return LagCollector(
@@ -117,5 +117,5 @@ def _import_secret(scope: Construct, auth: SecretAuth) -> secretsmanager.ISecret
 
 
 def import_topic(scope: Construct, construct_id: str, arn: str) -> sns.ITopic:
-    """The topic of an ARN, left as it is."""
+    """Imports a topic by its ARN; its policy is not changed."""
     return sns.Topic.from_topic_arn(scope, construct_id, arn)

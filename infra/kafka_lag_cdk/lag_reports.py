@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One construct for what the clusters of a region share: bucket, queries, report, topics."""
+"""The construct for what the clusters of a region share: bucket, queries, report, topics."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ class LagReports(Construct):
         self.status_messages = self._make_status_messages(settings, bucket, package, watched)
 
     def expect(self, cluster: ClusterFacts) -> list[Doubt]:
-        """Register a cluster with its owners. Return the warnings about it."""
+        """Registers a cluster with its owners. Returns the warnings about it."""
         self._collected.append(cluster)
         doubts: list[Doubt] = []
         if self.workgroup and cluster.name not in self._clusters:
@@ -161,7 +161,7 @@ class LagReports(Construct):
     def _make_queries(
         self, name: str, settings: SharedSettings, bucket: s3.IBucket, clusters: Sequence[str]
     ) -> str | None:
-        """The workgroup's name."""
+        """Makes the tables and queries. Returns the workgroup's name."""
         if settings.athena is None:
             return None
         return make_athena(
@@ -181,7 +181,7 @@ class LagReports(Construct):
         package: Path | None,
         watched: bool,
     ) -> str | None:
-        """The job's name."""
+        """Makes the daily report. Returns the job's name."""
         if not settings.report.enabled:
             return None
         job = DailyReport(
@@ -259,7 +259,7 @@ class _UnknownOwners:
         self._reports, self._notify, self._clusters = reports, notify, clusters
 
     def visit(self, node: IConstruct) -> None:
-        """Each construct below; the warnings are those of the topmost."""
+        """Warns of unknown owners once, at the construct of the reports."""
         if self._clusters and node.node.path == self._reports.node.path:
             named = {
                 owner for cluster in self._clusters for owner in cluster.settings.owner.values()

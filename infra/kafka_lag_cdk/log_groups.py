@@ -28,7 +28,7 @@ _RETENTION = {
 def make_log_group(
     scope: Construct, *, days: LogDays, key_arn: str | None, name: str | None = None
 ) -> logs.LogGroup:
-    """The scope's `Log`, whose lines are kept for so many days; None is CloudWatch's own key."""
+    """Makes the scope's `Log`, which keeps lines for `days`; a null key is CloudWatch's own."""
     return logs.LogGroup(
         scope,
         "Log",

@@ -34,11 +34,11 @@ class LagMetrics:
         self.period = Duration.minutes(cluster.settings.interval_minutes)
 
     def of_reporter(self, name: str) -> cloudwatch.Metric:
-        """The reporter's own, such as CollectorSuccess."""
+        """Returns a metric of the reporter's health, such as CollectorSuccess."""
         return self._metric(name, {})
 
     def of_group(self, name: str, group: str) -> cloudwatch.Metric:
-        """One group's; the group by its own name, whatever characters that has."""
+        """Returns a metric of a group, which is given by its own, unescaped name."""
         return self._metric(name, {contract.DIMENSION_GROUP: dimension_value(group)})
 
     def _metric(self, name: str, more: dict[str, str]) -> cloudwatch.Metric:

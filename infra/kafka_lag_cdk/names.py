@@ -46,7 +46,7 @@ class SharedNames:
     notice_topic_arn: str | None = None
 
     def publish(self, scope: Construct) -> None:
-        """Writes them into parameters under `/name/`."""
+        """Writes the names into SSM parameters under `/name/`."""
         notices = self.notice_topic_arn or self.topic_arn
         for name, value in (
             (_BUCKET, self.bucket),
@@ -70,7 +70,7 @@ class SharedNames:
         bucket_key_arn: str | None = None,
         log_key_arn: str | None = None,
     ) -> Self:
-        """Reads them at deploy time from the parameters of the same account and region.
+        """Returns the names as read at deploy time from parameters of the same account and region.
 
         Keys are in no parameter: they must be given here as in the shared stack.
         """
@@ -86,7 +86,7 @@ class SharedNames:
 
 
 def published_bucket(scope: Construct, deployment: str) -> str:
-    """The name of the bucket of the same account and region, read at deploy time."""
+    """Returns the name of the bucket of the same account and region, read at deploy time."""
     return _published(scope, deployment, _BUCKET)
 
 
@@ -95,12 +95,12 @@ def _published(scope: Construct, deployment: str, name: str) -> str:
 
 
 def topic_name(deployment: str, kind: str) -> str:
-    """The topic of `ALARMS`, `NOTICES` or `REPORTS`, alike in each account and region."""
+    """Returns the name of a topic of a `kind`, the same in each account and region."""
     return f"{deployment}-{kind}"
 
 
 def dashboard_name(cluster: str, deployment: str = DEPLOYMENT) -> str:
-    """`<deployment>-<cluster>`; a dot, which is not allowed there, is replaced and a digest added.
+    """Returns `<deployment>-<cluster>`; replaces a dot, which is not allowed, and adds a digest.
 
     The names of dashboards are an account's, whatever the region.
     """
@@ -109,11 +109,11 @@ def dashboard_name(cluster: str, deployment: str = DEPLOYMENT) -> str:
 
 
 def pascal_case(name: str) -> str:
-    """A construct's id for something named here: DataLoss for `data-loss` or `data_loss`."""
+    """Returns a construct's id for a name of ours: DataLoss for `data-loss` or `data_loss`."""
     return "".join(word.capitalize() for word in re.split("[-_]", name))
 
 
 def construct_id(word: str, name: str) -> str:
-    """A construct's id for something strangers named: a word, some of the name, a digest."""
+    """Returns a construct's id for a stranger's name: a word, some of the name, a digest."""
     readable = re.sub(r"[^A-Za-z0-9]", "", name)[:_READABLE]
     return "-".join(part for part in (word, readable, digest(name)) if part)

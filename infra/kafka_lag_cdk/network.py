@@ -62,7 +62,7 @@ class CollectorNetwork(Construct):
 
 
 class VpcEndpoints(Construct):
-    """The S3 gateway, which is free, and the interfaces that are wanted."""
+    """Makes the S3 gateway endpoint, which is free, and the wanted interface endpoints."""
 
     def __init__(
         self, scope: Construct, construct_id: str, *, wanted: NewEndpoints, vpc: ec2.IVpc
@@ -109,7 +109,7 @@ class VpcEndpoints(Construct):
 
 
 def sink_ports(cluster: ClusterFacts) -> list[int]:
-    """The ports of OTLP endpoints, each once, 443 left out as it is open anyway."""
+    """Returns the ports of OTLP endpoints, each once, without 443, which is open anyway."""
     urls = [urlsplit(each.endpoint) for each in cluster.settings.otlp_endpoints if each.endpoint]
     ports = {url.port or _PORTS[url.scheme] for url in urls}
     return sorted(ports - {_PORTS["https"]})

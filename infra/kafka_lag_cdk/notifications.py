@@ -94,7 +94,7 @@ class Topics(Construct):
         self._subscribe(notify)
 
     def publishing_reports(self) -> tuple[Right, ...]:
-        """Return the rights that a role needs to publish: the key's policy leaves roles to IAM."""
+        """Returns the rights that a role needs to publish: the key's policy leaves roles to IAM."""
         if self.reports is None:
             return ()
         on_topic = allow("sns:Publish", on=self.reports.topic_arn)
@@ -104,7 +104,7 @@ class Topics(Construct):
         return on_topic, allow("kms:Decrypt", "kms:GenerateDataKey", on=self.key.key_arn)
 
     def of_chats(self) -> list[sns.ITopic]:
-        """The topics that a chat channel shows."""
+        """Returns the topics that a chat channel shows."""
         return [topic for topic in (self.alarms, self.notices, self.reports) if topic is not None]
 
     def _new_key(self) -> kms.Key:
@@ -147,7 +147,7 @@ class Topics(Construct):
         owners: Sequence[str],
         notify: Notify,
     ) -> None:
-        """Status messages with something to page one of `owners`, by SNS's own filter."""
+        """Subscribes `owners` to the status messages that page one of them, by SNS's own filter."""
         paged: dict[str, Any] = {contract.ATTRIBUTE_PAGE_OWNERS: list(owners)}
         ended = {contract.ATTRIBUTE_END_OWNERS: list(owners)}
         policy = {"$or": [paged, ended]} if notify.recovered else paged
@@ -166,7 +166,7 @@ class Topics(Construct):
         *,
         scope: str = _BODY,
     ) -> None:
-        """An L1 resource, as the L2 one has no `$or` on the body.
+        """Makes a subscription as L1, because the L2 one has no `$or` on the body.
 
         SNS keeps one of a topic, protocol and endpoint, and refuses another with another filter.
         """
@@ -280,7 +280,7 @@ def let_alarms_in(scope: Construct, topic: sns.ITopic, *, known: kms.IKey | None
 
 
 def _let_alarms_use(scope: Construct, key: kms.IKey) -> bool:
-    """Let alarms use the key. Return false if its policy cannot be extended here."""
+    """Lets alarms use the key. Returns false if its policy cannot be extended here."""
     added = key.add_to_resource_policy(
         iam.PolicyStatement(
             principals=[iam.ServicePrincipal(_ALARM_SERVICE)],
@@ -323,7 +323,7 @@ def topics_of(
 def job_failure_rule(
     scope: Construct, construct_id: str, *, job_name: str, topics: Topics
 ) -> events.Rule:
-    """A rule that sends each run of the daily report's Glue job that ends badly as a report.
+    """Makes a rule that sends a report when a run of the daily report's Glue job ends badly.
 
     The message is of the form that AWS's chat integration shows; others read its two sentences.
     It has no words of the job's own, which may hold quotes that break it.

@@ -45,7 +45,7 @@ class NewEndpoints:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Network:
-    """The collector's network, as LagCollector is given it."""
+    """The collector's network in the words of LagCollector's properties."""
 
     vpc: ec2.IVpc
     subnets: ec2.SubnetSelection | Sequence[ec2.ISubnet] | None = None
@@ -56,7 +56,7 @@ class Network:
     new_endpoints: NewEndpoints | None = None
 
     def chosen(self) -> ec2.SelectedSubnets:
-        """The subnets that the collector runs in."""
+        """Returns the subnets that the collector runs in."""
         chosen = self.subnets
         if chosen is None:
             return self.vpc.select_subnets()
@@ -72,7 +72,7 @@ class Network:
         )
 
     def ways_out(self) -> WaysOut:
-        """Return the ways from the subnets to AWS, as far as they are known."""
+        """Returns the ways from the subnets to AWS, as far as they are known."""
         subnets, nat = self.chosen().subnets, self.nat
         if nat is None:
             with_egress = {subnet.node.path for subnet in self.vpc.private_subnets}
@@ -121,7 +121,7 @@ Login: TypeAlias = Iam | Scram | Tls | NoLogin
 
 
 class MskCluster(Protocol):
-    """An MSK cluster as other constructs have it, such as those of `aws_msk_alpha`."""
+    """An MSK cluster of another construct, such as those of `aws_msk_alpha`."""
 
     @property
     def cluster_arn(self) -> str: ...
@@ -145,7 +145,7 @@ class ServiceScaling:
     apart: bool = False
 
     def following(self) -> FollowingService:
-        """The same by the names of the service, which may be tokens."""
+        """Returns this scaling by the names of the service, which may be tokens."""
         service = self.service
         if not isinstance(service, EcsService):
             service = EcsService(
@@ -195,7 +195,7 @@ class WatchedCluster:
         return facts
 
     def facts(self) -> ClusterFacts:
-        """What rules, warnings and other constructs go by."""
+        """Returns the facts about the cluster that rules, warnings and other constructs use."""
         return ClusterFacts(
             name=self.name,
             settings=self.settings,
@@ -224,7 +224,7 @@ class WatchedCluster:
         )
 
     def _wrong_objects(self) -> Iterator[Fault]:
-        """Yield faults of values that are no objects of CDK, such as an ARN in place of one."""
+        """Yields faults of values that are not objects of CDK, such as an ARN in place of one."""
         if fault := find_name_fault(self.name):
             yield Fault(("name",), fault)
         yield from _no_object(("vpc",), self.network.vpc, "vpc_id", "a VPC", "ec2.Vpc.from_lookup")
@@ -253,7 +253,7 @@ class WatchedCluster:
                 yield Fault(("services", index), sentence)
 
     def _unusable(self) -> Iterator[Fault]:
-        """Yield faults that a configuration has too, of objects that are known by now."""
+        """Yields the faults that a configuration would have, for objects that are known here."""
         arn, region = self.arn, Stack.of(self.network.vpc).region
         if arn is not None and not Token.is_unresolved(arn):
             if not re.fullmatch(KAFKA_ARN, arn):
@@ -280,7 +280,7 @@ class WatchedCluster:
             yield Fault(("settings", "ca_file"), fault)
 
     def _other_regions(self) -> Iterator[tuple[Place, str | None]]:
-        """Yield the regions of what must be in the collector's."""
+        """Yields the regions of objects that must be in the collector's region."""
         used: dict[Place, IResource | None] = {**self._topics()}
         if self.secret is not None:
             used[("login", "secret")] = self.secret
@@ -290,7 +290,7 @@ class WatchedCluster:
                 yield place, resource.env.region
 
     def _topics(self) -> dict[Place, sns.ITopic | None]:
-        """Topics of the app by where they are given."""
+        """Returns the topics of the app by the property that has them."""
         found: dict[Place, sns.ITopic | None] = {("alarm_topic",): self.alarm_topic}
         found[("notice_topic",)] = self.notice_topic
         for owner, topic in self.owner_topics.items():
@@ -299,12 +299,12 @@ class WatchedCluster:
 
     @property
     def secret(self) -> secretsmanager.ISecret | None:
-        """The secret of the login, None where it has none."""
+        """Returns the secret of the login; null without one."""
         return self.login.secret if isinstance(self.login, Scram | Tls) else None
 
     @property
     def arn(self) -> str | None:
-        """The ARN of the MSK cluster, None where it is not MSK."""
+        """Returns the ARN of the MSK cluster; null if it is not MSK."""
         match self.msk:
             case None | str():
                 return self.msk
@@ -315,21 +315,21 @@ class WatchedCluster:
 
     @property
     def servers(self) -> tuple[str, ...]:
-        """The brokers that are named, those in tokens together; none where MSK is asked."""
+        """Returns the named brokers, tokens as one; empty if MSK is asked."""
         named = self.bootstrap_servers
         if isinstance(named, str):
             return (named,) if Token.is_unresolved(named) else tuple(named.split(","))
         return tuple(named)
 
     def _is_serverless(self) -> bool:
-        """True if the cluster is known to be MSK Serverless."""
+        """Returns true if the cluster is known to be MSK Serverless."""
         if isinstance(self.msk, msk.CfnServerlessCluster):
             return True
         arn = self.arn
         return arn is not None and not Token.is_unresolved(arn) and is_serverless_arn(arn)
 
     def _msk_name(self) -> str | None:
-        """The cluster's name in MSK's own metrics, None where it is not MSK."""
+        """Returns the cluster's name in MSK's own metrics; null if it is not MSK."""
         if self.msk is None:
             return None
         if not isinstance(self.msk, str):
@@ -340,7 +340,7 @@ class WatchedCluster:
         return [*self.msk.split("/"), ""][1]
 
     def _way_in(self) -> str:
-        """The type of its login, or `plaintext` without any."""
+        """Returns the type of the login; `plaintext` without one."""
         match self.login:
             case Iam():
                 return "iam"
@@ -358,7 +358,7 @@ def _no_object(place: Place, value: Any, key: str, what: str, made: str) -> Iter
 
 
 def _in_an_app(fault: Fault) -> Fault:
-    """A fault at the place that LagCollector has for a key of the configuration."""
+    """Returns the fault at LagCollector's property for a key of the configuration."""
     place = _IN_AN_APP.get(fault.place, fault.place)
     if place[:1] == ("scaling",):
         place = ("services", *place[1:])

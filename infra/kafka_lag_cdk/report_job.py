@@ -147,7 +147,7 @@ def _code(asset: assets.Asset) -> glue.Code:
 def _arguments(
     bucket: s3.IBucket, report: Report, keep: Keep, topics: Topics | None
 ) -> dict[str, str]:
-    """Return the arguments of every run; memory and cores stay as Glue sets them."""
+    """Returns the arguments of every run; memory and cores stay as Glue sets them."""
     address = f"s3://{bucket.bucket_name}"
     arguments = {
         "--input": address,
@@ -164,7 +164,7 @@ def _arguments(
 def _rights(
     scope: Construct, bucket: s3.IBucket, code: Sequence[assets.Asset], logs: str
 ) -> Iterator[Right]:
-    """To read code and data, to replace what it writes, to delete old snapshots, to log."""
+    """Yields the rights to read code and data, replace reports, delete old snapshots, and log."""
     yield allow(
         "s3:GetObject", on=[each.bucket.arn_for_objects(each.s3_object_key) for each in code]
     )

@@ -29,7 +29,7 @@ class Right:
     conditions: Mapping[str, Any] | None = None
 
     def statement(self) -> iam.PolicyStatement:
-        """The right as IAM reads it."""
+        """Returns the right as IAM reads it."""
         return iam.PolicyStatement(
             actions=list(self.actions),
             resources=list(self.resources),
@@ -37,7 +37,7 @@ class Right:
         )
 
     def wildcards(self) -> list[str]:
-        """The resources that the reason is about."""
+        """Returns the resources with an asterisk, which `because` explains."""
         return [each for each in self.resources if self.because and each.endswith("*")]
 
 
@@ -47,19 +47,19 @@ def allow(
     because: str = "",
     conditions: Mapping[str, Any] | None = None,
 ) -> Right:
-    """The right to all of these actions on one resource, or on each of several."""
+    """Returns the right to all of these actions on one resource, or on each of several."""
     resources = (on,) if isinstance(on, str) else tuple(on)
     return Right(actions, resources, because, conditions)
 
 
 def listing(bucket_arn: str, *prefixes: str) -> Right:
-    """The right to list these, without which S3 says of a missing object that it is forbidden."""
+    """Returns the right to list these; without it S3 calls a missing object forbidden."""
     these = {"StringLike": {"s3:prefix": list(prefixes)}}
     return allow("s3:ListBucket", on=bucket_arn, conditions=these)
 
 
 def using_key(key_arn: str | None, bucket_arn: str, *, writes: bool) -> tuple[Right, ...]:
-    """Return the rights on a bucket's key, for this bucket only; empty for S3's own key (null).
+    """Returns the rights on a bucket's key, for this bucket only; empty for S3's own key (null).
 
     Parts of an upload are decrypted before they become one object, so whoever writes reads.
     """
@@ -72,18 +72,18 @@ def using_key(key_arn: str | None, bucket_arn: str, *, writes: bool) -> tuple[Ri
 
 
 def using_key_of(bucket: s3.IBucket, *, writes: bool) -> tuple[Right, ...]:
-    """The same, of a bucket that knows its key."""
+    """Returns the rights on the key of a bucket that knows it."""
     key = bucket.encryption_key
     return using_key(key.key_arn if key else None, bucket.bucket_arn, writes=writes)
 
 
 def writing(log_group: logs.ILogGroup) -> Right:
-    """The right to write a log that is there."""
+    """Returns the right to write to an existing log."""
     return allow("logs:CreateLogStream", "logs:PutLogEvents", on=log_group.log_group_arn)
 
 
 def publishing_metrics(namespace: str | None) -> Right:
-    """The right to publish metrics of a namespace, None: of any, as those by OTLP have none.
+    """Returns the right to publish metrics of a namespace; null is any, because OTLP has none.
 
     CloudWatch knows no resource for it.
     """
@@ -97,7 +97,7 @@ def publishing_metrics(namespace: str | None) -> Right:
 
 
 def for_own_account(scope: Construct) -> dict[str, Any]:
-    """A condition of trust: on behalf of nobody of another account, where the service says of whom.
+    """Returns a condition of trust that refuses services acting for another account.
 
     Glue and EventBridge need not say so [their user guides name no key for such a role], and a
     condition that wants the key would then keep them out.
@@ -113,7 +113,7 @@ def role_with(
     description: str | None = None,
     conditions: Mapping[str, Any] | None = None,
 ) -> iam.Role:
-    """The scope's `Role`, which a service may take on under conditions, with no other rights."""
+    """Makes the scope's `Role`, which a service may assume under conditions."""
     role = iam.Role(
         scope,
         "Role",

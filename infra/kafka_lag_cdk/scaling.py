@@ -128,7 +128,7 @@ class ScaledService(Construct):
         )
 
     def _follow(self, rules: tuple[ScalingRule, ...]) -> Iterator[cloudwatch.Alarm]:
-        """An alarm and a policy for each rule."""
+        """Makes an alarm and a policy for each rule."""
         scopes = {OUT: "Out", IN: "In"}
         steps = Construct(self, "Steps") if scopes.keys() & {rule.name for rule in rules} else None
         numbers = count()
@@ -239,6 +239,6 @@ class _PolicyAction:
         self._policy = policy
 
     def bind(self, scope: Construct, alarm: cloudwatch.IAlarm) -> cloudwatch.AlarmActionConfig:
-        """Return the policy that the alarm calls."""
+        """Returns the policy that the alarm calls."""
         del scope, alarm
         return cloudwatch.AlarmActionConfig(alarm_action_arn=self._policy.ref)

@@ -185,7 +185,7 @@ class ChatStack(Stack):
 
 
 class ClusterStack(Stack):
-    """One cluster's collector and all that hangs on it."""
+    """The stack of one cluster: its collector, alarms, scaling and dashboard."""
 
     def __init__(
         self,
@@ -289,7 +289,7 @@ def stacks_of(app: App, deployment: Deployment, package: Path | None = None) -> 
 
 
 def _mark(stack: Stack, deployment: Deployment) -> None:
-    """The tags of all that takes some, and the boundary of every role."""
+    """Adds the tags to everything that takes tags, and the boundary to every role."""
     for key, value in deployment.all_tags().items():
         Tags.of(stack).add(key, value)
     if deployment.permissions_boundary:
@@ -326,7 +326,7 @@ def _shared(app: App, deployment: Deployment, package: Path | None) -> dict[_Pla
 def _chats(
     app: App, deployment: Deployment, shared: dict[_Place, SharedStack]
 ) -> Iterator[ChatStack]:
-    """One an account, in the region that is listed first, after all topics that it shows."""
+    """Makes a chat stack for each account, in its first region, after the topics that it shows."""
     for owner, regions in chat_regions(deployment).items():
         chats = ChatStack(
             app,
@@ -361,7 +361,7 @@ def _views(
 
 
 def _apart_from_views(shared: Shared) -> SharedSettings:
-    """Return the settings of the shared stack; views have a stack of their own."""
+    """Returns the settings of the shared stack; views have a stack of their own."""
     made = {key: getattr(shared, key) for key in SharedSettings.model_fields.keys() - {"views"}}
     return SharedSettings(**made)
 

@@ -104,7 +104,7 @@ class StatusNotifier(Construct):
         )
 
     def _run_for_each_snapshot(self, bucket: s3.IBucket) -> events.Rule:
-        """`groups` is written last and by one request, so its object completes a snapshot."""
+        """Runs the function for each object of `groups`, which is written last and at once."""
         rule = events.Rule(
             self,
             "Completed",
@@ -144,7 +144,7 @@ def _environment(
 def _rights(
     scope: Construct, settings: StatusMessages, bucket: s3.IBucket, topics: Topics | None
 ) -> Iterator[Right]:
-    """To read snapshots, to remember what was sent, to publish, and no more."""
+    """Yields the rights to read snapshots, to remember what was sent, and to publish."""
     groups = f"{_GROUPS}*"
     yield listing(bucket.bucket_arn, groups, _NOTIFIED)
     yield allow(

@@ -68,7 +68,7 @@ def write(deployment: Deployment, out: Path, package: Path | None = None) -> lis
 
 
 def _clear(folder: Path) -> None:
-    """Make the folder, without the assets in it; what has another name is somebody's own."""
+    """Makes the folder and deletes assets in it; files with other names stay."""
     folder.mkdir(parents=True, exist_ok=True)
     for path in folder.iterdir():
         if _ASSET.fullmatch(path.name):
@@ -82,13 +82,13 @@ def _synthesizer() -> DefaultStackSynthesizer:
 
 
 def _flags() -> dict[str, Any]:
-    """CDK's feature flags, by which a clone's stacks are made."""
+    """Returns CDK's feature flags, as `cdk.json` sets them for a clone."""
     path = Path("cdk.json")
     return dict(json.loads(path.read_text())["context"]) if path.is_file() else {}
 
 
 def _write_assets(assembly: Path, stack: str, folder: Path) -> Iterator[str]:
-    """The keys of a stack's assets, but for its own template, below the prefix."""
+    """Writes a stack's assets except its template; yields their keys below the prefix."""
     files = json.loads((assembly / f"{stack}.assets.json").read_text())["files"]
     for each in files.values():
         source = assembly / each["source"]["path"]
@@ -104,7 +104,7 @@ def _write_assets(assembly: Path, stack: str, folder: Path) -> Iterator[str]:
 
 
 def _zip(source: Path, target: Path) -> None:
-    """The same bytes for the same files."""
+    """Writes a zip that has the same bytes for the same files."""
     with ZipFile(target, "w", ZIP_DEFLATED) as archive:
         for path in sorted(path for path in source.rglob("*") if path.is_file()):
             about = ZipInfo(path.relative_to(source).as_posix(), _LONG_AGO)
@@ -146,7 +146,7 @@ def _with_parameters(
 
 
 def _network(cluster: Cluster) -> Iterator[tuple[str, str, Sequence[str], str]]:
-    """Parameters of a cluster's network: name, type, ids of the configuration, description."""
+    """Yields the parameters of a cluster's network: name, type, configured ids, description."""
     vpc = cluster.vpc
     yield "VpcId", "AWS::EC2::VPC::Id", [vpc.id], "The VPC that the collector runs in"
     subnets = f"The collector's subnets, {len(vpc.subnets)} as in the configuration"
@@ -157,7 +157,7 @@ def _network(cluster: Cluster) -> Iterator[tuple[str, str, Sequence[str], str]]:
 
 
 def _referring(value: Json, keys: Sequence[str], references: Mapping[str, Json]) -> Json:
-    """The same, with assets below the prefix and ids as references."""
+    """Returns the template with assets below the prefix, and ids as references."""
     match value:
         case {"Fn::Sub": str(text)}:
             return {"Fn::Sub": _below_prefix(text, keys)}
@@ -181,7 +181,7 @@ def _below_prefix(text: str, keys: Sequence[str]) -> str:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Writes them and prints where; 1 where configuration or packing is at fault."""
+    """Writes templates and prints where; returns 1 if configuration or packing is at fault."""
     parser = argparse.ArgumentParser(prog="python -m kafka_lag_cdk.template")
     parser.add_argument("config", help="a JSON or TOML file")
     parser.add_argument("out", type=Path, help="the folder to write to")

@@ -63,7 +63,7 @@ class KmsKey:
 
 
 def describe_cluster(client: Any, arn: str) -> MskCluster:
-    """The cluster of an ARN. Raises AwsError."""
+    """Returns the cluster of an ARN. Raises AwsError."""
     with using("kafka:DescribeClusterV2"):
         found = client.describe_cluster_v2(ClusterArn=arn)["ClusterInfo"]
     is_serverless = found.get("ClusterType") == "SERVERLESS"
@@ -128,7 +128,7 @@ def _switched_on(authentication: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def find_by_name(client: Any, name: str) -> str | None:
-    """The ARN of the cluster of this name in the client's region. Raises AwsError."""
+    """Returns the ARN of the cluster of this name in the client's region. Raises AwsError."""
     with using("kafka:ListClustersV2"):
         pages = _pages(client.list_clusters_v2, ClusterNameFilter=name)
         clusters = (each for page in pages for each in page.get("ClusterInfoList", ()))
@@ -136,14 +136,14 @@ def find_by_name(client: Any, name: str) -> str | None:
 
 
 def associated_secrets(client: Any, arn: str) -> tuple[str, ...]:
-    """The ARNs of the secrets that a cluster's SCRAM users have. Raises AwsError."""
+    """Returns the ARNs of the secrets of a cluster's SCRAM users. Raises AwsError."""
     with using("kafka:ListScramSecrets"):
         pages = _pages(client.list_scram_secrets, ClusterArn=arn)
         return tuple(secret for page in pages for secret in page.get("SecretArnList", ()))
 
 
 def _pages(operation: Callable[..., Any], **request: Any) -> Iterator[Mapping[str, Any]]:
-    """All pages of what MSK lists."""
+    """Yields the pages of a list of MSK."""
     page = operation(**request)
     yield page
     while page.get("NextToken"):
@@ -152,7 +152,7 @@ def _pages(operation: Callable[..., Any], **request: Any) -> Iterator[Mapping[st
 
 
 def describe_secret(client: Any, arn: str) -> Secret:
-    """A secret as Secrets Manager describes it. Raises AwsError."""
+    """Returns a secret as Secrets Manager describes it. Raises AwsError."""
     with using("secretsmanager:DescribeSecret"):
         found = client.describe_secret(SecretId=arn)
     return Secret(
@@ -164,7 +164,7 @@ def describe_secret(client: Any, arn: str) -> Secret:
 
 
 def describe_key(client: Any, key: str) -> KmsKey:
-    """A key by its id, ARN or alias. Raises AwsError."""
+    """Returns a key by its id, ARN or alias. Raises AwsError."""
     with using("kms:DescribeKey"):
         found = client.describe_key(KeyId=key)["KeyMetadata"]
     return KmsKey(

@@ -29,7 +29,7 @@ class AwsRole:
 
 
 def open_session(profile: str | None, region: str | None = None) -> Any:
-    """A boto3 session. Raises ConfigError for a profile that there is not."""
+    """Returns a boto3 session. Raises ConfigError for an unknown profile."""
     # Costs the start of those alone who use AWS.
     import boto3  # noqa: PLC0415
     from botocore.exceptions import BotoCoreError  # noqa: PLC0415
@@ -43,7 +43,7 @@ def open_session(profile: str | None, region: str | None = None) -> Any:
 
 
 def signed_login(profile: str | None, role: AwsRole | None, region: str) -> Login:
-    """Tokens for MSK IAM, signed by these credentials. Raises ConfigError where there are none.
+    """Returns tokens for MSK IAM, signed by these credentials. Raises ConfigError without any.
 
     A role is assumed when the first token is made, and again before it expires.
     """

@@ -20,7 +20,7 @@ _ZONES = 2
 
 
 def choose_subnets(network: VpcNetwork, brokers: Collection[str]) -> tuple[Subnet, ...]:
-    """Two in two zones with the best way out that two zones have, `brokers` before others.
+    """Returns two subnets in two zones with the best shared way out, `brokers` before others.
 
     One where all lie in one zone, none where there are none.
     """

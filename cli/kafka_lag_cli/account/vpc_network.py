@@ -67,7 +67,7 @@ class SecurityGroup:
     lets_in: tuple[tuple[IPv4Network, int, int], ...]
 
     def opens(self, port: int, subnets: Iterable[Subnet]) -> bool:
-        """Return true if all addresses of these subnets get in on a TCP port."""
+        """Returns true if all addresses of these subnets may enter on a TCP port."""
         return all(
             any(
                 first <= port <= last and IPv4Network(subnet.cidr).subnet_of(network)
@@ -87,12 +87,12 @@ class VpcNetwork:
     endpoints: tuple[Endpoint, ...]
 
     def by_id(self, ids: Iterable[str]) -> tuple[Subnet, ...]:
-        """Return those of the subnets that lie in this network, in the order given."""
+        """Returns the subnets that lie in this network, in the order given."""
         known = {subnet.id: subnet for subnet in self.subnets}
         return tuple(known[each] for each in ids if each in known)
 
     def cidr_of(self, subnets: Iterable[Subnet]) -> str:
-        """The range of the VPC that holds these subnets, its first where none holds all."""
+        """Returns the VPC's range that holds these subnets, or its first if no range holds all."""
         inside = [IPv4Network(subnet.cidr) for subnet in subnets]
         for cidr in self.cidrs:
             if all(each.subnet_of(IPv4Network(cidr)) for each in inside):
@@ -100,12 +100,12 @@ class VpcNetwork:
         return self.cidrs[0]
 
     def gateway_tables(self) -> set[str]:
-        """The route tables that lead to S3's gateway endpoint."""
+        """Returns the route tables that lead to S3's gateway endpoint."""
         found = [each for each in self.endpoints if each.is_gateway and each.kind == "s3"]
         return {table for endpoint in found for table in endpoint.route_tables}
 
     def interface(self, kind: str) -> Endpoint | None:
-        """The interface endpoint to which the service's usual name leads in this VPC."""
+        """Returns the interface endpoint to which the service's usual name leads in this VPC."""
         for endpoint in self.endpoints:
             if endpoint.kind == kind and not endpoint.is_gateway and endpoint.has_private_name:
                 return endpoint
@@ -113,17 +113,17 @@ class VpcNetwork:
 
 
 def vpc_of(client: Any, subnets: Collection[str]) -> dict[str, str]:
-    """The VPC of each of these subnets that there is. Raises AwsError."""
+    """Returns the VPC of each of these subnets that exists. Raises AwsError."""
     return {each["SubnetId"]: each["VpcId"] for each in _subnets(client, "subnet-id", subnets)}
 
 
 def vpc_exists(client: Any, vpc: str) -> bool:
-    """Return true if the client's account and region have the VPC. Raises AwsError."""
+    """Returns true if the client's account and region have the VPC. Raises AwsError."""
     return bool(_pages(client, "describe_vpcs", "Vpcs", {"vpc-id": [vpc]}))
 
 
 def read_network(client: Any, vpc: str, region: str) -> VpcNetwork:
-    """The VPC of an id that exists. Raises AwsError."""
+    """Returns the VPC of an id that exists. Raises AwsError."""
     (found,) = _pages(client, "describe_vpcs", "Vpcs", {"vpc-id": [vpc]})
     tables = _pages(client, "describe_route_tables", "RouteTables", {"vpc-id": [vpc]})
     own = {
@@ -159,12 +159,12 @@ def read_network(client: Any, vpc: str, region: str) -> VpcNetwork:
 
 
 def read_security_groups(client: Any, ids: Collection[str]) -> dict[str, SecurityGroup]:
-    """Return those of the security groups that exist, by id. Raises AwsError."""
+    """Returns the security groups that exist, by id. Raises AwsError."""
     return _security_groups(client, {"group-id": list(ids)}) if ids else {}
 
 
 def default_security_group(client: Any, vpc: str) -> str | None:
-    """The security group of whatever is given none. Raises AwsError."""
+    """Returns the VPC's default security group. Raises AwsError."""
     found = _security_groups(client, {"vpc-id": [vpc], "group-name": ["default"]})
     return next(iter(found), None)
 

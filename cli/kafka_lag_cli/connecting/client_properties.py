@@ -218,7 +218,7 @@ def read_client_properties(
 
 
 def parse_properties(text: str) -> dict[str, str]:
-    """Keys and values as java.util.Properties loads them; the last of a key counts."""
+    """Returns keys and values as java.util.Properties loads them; the last of a key counts."""
     found: dict[str, str] = {}
     for line in _logical_lines(text):
         key, value = _split(line)
@@ -227,7 +227,7 @@ def parse_properties(text: str) -> dict[str, str]:
 
 
 def _decode(content: bytes) -> str:
-    """Decode UTF-8 if the bytes are valid, else Latin-1, which Java takes such a file for."""
+    """Decodes UTF-8 if the bytes are valid, else Latin-1, which Java takes such a file for."""
     # Windows PowerShell writes UTF-16 with a mark.
     is_utf_16 = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     for encoding in ("utf-16",) if is_utf_16 else ("utf-8-sig", "latin-1"):
@@ -243,7 +243,7 @@ class _FaultError(Exception):
 
 
 def _logical_lines(text: str) -> Iterator[str]:
-    """Without comments; a line that ends in an odd number of backslashes goes on in the next."""
+    """Yields lines without comments; a line that ends in an odd number of backslashes goes on."""
     pending = ""
     for raw in re.split(r"\r\n|\r|\n", text):
         line = raw.lstrip(" \t\f")
@@ -261,7 +261,7 @@ def _logical_lines(text: str) -> Iterator[str]:
 
 
 def _split(line: str) -> tuple[str, str]:
-    """The key ends at the first =, : or blank that has no backslash before it."""
+    """Returns key and value; the key ends at the first =, : or blank without a backslash."""
     at = 0
     while at < len(line) and line[at] not in "=: \t\f":
         at += 2 if line[at] == "\\" else 1
@@ -380,7 +380,7 @@ def _check_java(properties: Mapping[str, str], *, over_tls: bool) -> None:
 
 
 def _tls_versions(properties: Mapping[str, str]) -> TlsVersions | None:
-    """The least and the greatest version that the file allows; None without a limit."""
+    """Returns the least and the greatest TLS version that the file allows; null without a limit."""
     listed = properties.get("ssl.enabled.protocols", "").split(",")
     enabled = [each.strip().upper() for each in listed if each.strip()] or list(_TLS_VERSIONS)
     protocol = properties.get("ssl.protocol", "").strip().upper()
@@ -419,7 +419,7 @@ def _check_disguised(properties: Mapping[str, str]) -> None:
 
 
 def _sasl(properties: Mapping[str, str]) -> dict[str, Any]:
-    """The mechanism and who logs in by it."""
+    """Returns the login's fields for the file's SASL mechanism."""
     jaas = properties.get(_JAAS)
     if jaas is None:
         raise _FaultError(
@@ -475,7 +475,7 @@ def _sasl(properties: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _by_role(module: str, options: Mapping[str, str]) -> dict[str, Any]:
-    """AWS credentials: of the environment, of a profile, or of a role to assume."""
+    """Returns AWS credentials of the environment, of a profile, or of a role to assume."""
     if module not in (*_IAM_CLASSES, _OAUTH_MODULE):
         raise _FaultError(
             f"sasl.jaas.config: {_shown(module)} does not log in with AWS credentials, which takes "
@@ -506,7 +506,7 @@ def _check_options(known: Sequence[str], options: Iterable[str]) -> None:
 
 
 def _parse_jaas(text: str) -> tuple[str, dict[str, str]]:
-    """Module and options of one entry: MODULE FLAG NAME=VALUE ... ;"""
+    """Returns module and options of one entry: MODULE FLAG NAME=VALUE ... ;"""
     words = _jaas_words(text)
     module, flag = (*words, None, None)[:_MODULE_AND_FLAG]
     if module is None or flag is None or flag.lower() not in _JAAS_FLAGS:
@@ -524,7 +524,7 @@ def _parse_jaas(text: str) -> tuple[str, dict[str, str]]:
 
 
 def _jaas_words(text: str) -> list[str | None]:
-    """Return the words up to the semicolon; null stands for an unquoted equals sign."""
+    """Returns the words up to the semicolon; null stands for an unquoted equals sign."""
     words: list[str | None] = []
     at = 0
     while found := _JAAS_WORD.match(text, at):
@@ -548,7 +548,7 @@ def _jaas_words(text: str) -> list[str | None]:
 
 
 def _truststore(properties: Mapping[str, str], folder: Path) -> dict[str, Any]:
-    """Return the login's fields for CA certificates: inline, in a PEM file, or in a store."""
+    """Returns the login's fields for CA certificates: inline, in a PEM file, or in a store."""
     inline = _inline_pem(properties, f"{_TRUST}.certificates")
     if inline is not None:
         return {"authorities": _check_authorities(inline, f"{_TRUST}.certificates: it")}
@@ -585,7 +585,7 @@ def _truststore(properties: Mapping[str, str], folder: Path) -> dict[str, Any]:
 
 
 def _check_authorities(pem: str, holder: str) -> str:
-    """The same text. Raises _FaultError for one that a TLS client does not take."""
+    """Returns the same text. Raises _FaultError if a TLS client does not take it."""
     try:
         ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=pem)
     except (ssl.SSLError, ValueError):
@@ -595,7 +595,7 @@ def _check_authorities(pem: str, holder: str) -> str:
 
 
 def _client_pem(properties: Mapping[str, str], folder: Path) -> str | None:
-    """The client's key with its certificates, None without any."""
+    """Returns the client's key with its certificates; null without a key."""
     chain = _inline_pem(properties, f"{_OWN}.certificate.chain")
     key = _inline_pem(properties, f"{_OWN}.key")
     if chain is not None or key is not None:
@@ -624,7 +624,7 @@ def _client_pem(properties: Mapping[str, str], folder: Path) -> str | None:
 
 
 def _own_of_store(properties: Mapping[str, str], place: str, path: Path, content: bytes) -> str:
-    """Key and certificates of a PKCS12 store; others are answered with what makes PEM of them."""
+    """Returns key and certificates of a PKCS12 store; the error of another says how to convert."""
     kind = _type(properties, _OWN, content)
     if kind == _PKCS12 and can_read_pkcs12():
         try:
@@ -681,7 +681,7 @@ def _is_pem(content: bytes) -> bool:
 
 
 def _type(properties: Mapping[str, str], prefix: str, content: bytes) -> str:
-    """The type of a store by its content. Raises _FaultError for what is none."""
+    """Returns the type of a store by its content. Raises _FaultError if it is not a store."""
     found = find_type(content)
     if found is None:
         raise _FaultError(f"{prefix}.location: {properties[f'{prefix}.location']} holds no PEM.")
@@ -693,5 +693,5 @@ def _listed() -> str:
 
 
 def _shown(text: str) -> str:
-    """A value that names something, and is no secret, cut to what can be read."""
+    """Returns a value that is not a secret, cut to a readable length."""
     return repr(text if len(text) <= 60 else f"{text[:57]}...")  # noqa: PLR2004

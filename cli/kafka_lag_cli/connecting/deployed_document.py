@@ -65,7 +65,7 @@ def read_deployed(
 def _document(
     path: Path, name: str | None
 ) -> tuple[dict[str, Any], str | None, Path, Cluster | None]:
-    """The normalised document, its region, the folder of its files, and the cluster deployed."""
+    """Returns the normalised document, its region, its folder, and the deployed cluster."""
     folder = path.parent
     if deployed := read_deployed_cluster(path, name):
         deployment, found = deployed
@@ -84,7 +84,7 @@ def _document(
 
 
 def _written(document: Mapping[str, Any], path: Path) -> dict[str, Any]:
-    """A configuration that is normalised already, of this version and with all keys."""
+    """Returns a configuration that is normalised already, of this version and with all keys."""
     version = document[contract.DOCUMENT_VERSION_KEY]
     if version != contract.DOCUMENT_VERSION:
         raise ConfigError(
@@ -137,7 +137,7 @@ def _make_source(settings: Settings, region: str | None, profile: str | None) ->
 
 
 def _find_region(settings: Settings, region: str | None, profile: str | None) -> str:
-    """Return the region of the deployment, else of the brokers' names, else of the AWS settings."""
+    """Returns the region of the deployment, of the brokers' names, or of the AWS settings."""
     found = region or region_of(settings.access.bootstrap_servers)
     found = found or open_session(profile).region_name
     if not found:

@@ -19,7 +19,7 @@ _NAMED = 5
 
 
 def read_deployment(path: Path) -> Deployment:
-    """The deployment of a file, or of a `cdk.json` that holds or names it.
+    """Returns the deployment of a file, or of a `cdk.json` that holds or names it.
 
     Raises ConfigurationError with every fault.
     """

@@ -31,12 +31,12 @@ class StoreError(Exception):
 
 
 def find_type(content: bytes) -> str | None:
-    """JKS, JCEKS or PKCS12, None for what is no such store."""
+    """Returns JKS, JCEKS or PKCS12; null if the bytes are not such a store."""
     return next((kind for kind, magic in _MAGICS.items() if content.startswith(magic)), None)
 
 
 def can_read_pkcs12() -> bool:
-    """Return true if the package that reads PKCS12 is installed."""
+    """Returns true if the package that reads PKCS12 is installed."""
     return find_spec("cryptography") is not None
 
 

@@ -25,23 +25,23 @@ class LoginFile:
         self._last = read(self._path)
 
     def candidates(self) -> Iterator[Login | None]:
-        """Accepted before, then what the file holds by now."""
+        """Yields the login that was accepted last, then the file's present one."""
         if self._accepted is not None:
             yield self._accepted
         yield from self.others()
 
     def others(self) -> Iterator[Login | None]:
-        """Yield the file's login, unless it was accepted before."""
+        """Yields the file's login, unless it was accepted before."""
         self._read_again()
         if self._last != self._accepted:
             yield self._last
 
     def remember(self, login: Login | None) -> None:
-        """Held in memory only."""
+        """Keeps the accepted login, in memory only."""
         self._accepted = login
 
     def _read_again(self) -> None:
-        """Keeps the last login where there is none now: a pipe is read once, a file replaced."""
+        """Reads the file again; keeps the last login if there is none, as in a pipe."""
         # Opening a named pipe again would wait for a writer.
         if self._path.is_file():
             with suppress(ConfigError):
@@ -49,7 +49,7 @@ class LoginFile:
 
 
 def read_password(username: str, path: Path) -> Credentials:
-    """The password is the file's text, without the line break at its end. Raises ConfigError."""
+    """Returns the file's text without the line break at its end. Raises ConfigError."""
     try:
         password = path.read_text("utf-8-sig").rstrip("\r\n")
     except (OSError, UnicodeDecodeError) as error:

@@ -121,7 +121,7 @@ login_options = add_options(
 def brokers_of(
     options: Mapping[str, Any], environ: Mapping[str, str] = os.environ
 ) -> BrokerOptions:
-    """The options together. Raises click.UsageError with one sentence for what does not fit."""
+    """Returns the options together. Raises click.UsageError if some do not fit each other."""
     _check_together(options)
     path = options["command_config"]
     try:
@@ -149,7 +149,7 @@ def _check_together(options: Mapping[str, Any]) -> None:
 
 
 def _check_iam(options: Mapping[str, Any], given: Mapping[str, str]) -> None:
-    """Raises click.UsageError for other ways to log in; what --iam implies may be given, too."""
+    """Raises click.UsageError for other ways to log in, except what --iam implies."""
     for name in ("username", "command_config"):
         if options[name] and not is_from_variable(name):
             raise click.UsageError(f"{_spelled(name)} does not go with --iam: leave one out.")
@@ -218,7 +218,7 @@ def _region(servers: Iterable[str], profile: str | None) -> str:
 def _password_source(
     options: Mapping[str, Any], environ: Mapping[str, str], certificate: ClientCertificate | None
 ) -> CredentialSource:
-    """The password of --username, beside a certificate if there is one."""
+    """Returns what gets the password of --username; a certificate may stand beside it."""
     username, file = options["username"], options["password_file"]
 
     def join(credentials: Credentials) -> Login:
@@ -258,7 +258,7 @@ def _servers_of(found: ClientProperties, path: Path | None) -> tuple[str, ...]:
 
 
 def _login_of(found: ClientProperties, path: Path | None, cafile: str | None) -> Login:
-    """The password, the certificate, or both."""
+    """Returns the login: the password, the certificate, or both."""
     certificate = _certificate_of(found, path, cafile)
     if found.username is None or found.password is None:
         if not certificate:
@@ -280,7 +280,7 @@ def _certificate_of(
 
 
 def region_of(servers: Iterable[str]) -> str | None:
-    """The AWS region that is in the names of MSK's brokers, None for other names."""
+    """Returns the AWS region in the names of MSK's brokers; null for other names."""
     found = (_MSK_REGION.search(server) for server in servers)
     return next((each[1] for each in found if each), None)
 

@@ -32,7 +32,7 @@ def open_bucket(
     profile: str | None = None,
     connections: int = _CONNECTIONS,
 ) -> OwnBucket:
-    """The bucket, of which nothing is read yet. Raises ConfigError."""
+    """Returns the bucket; reads nothing of it yet. Raises ConfigError."""
     config = Config(
         connect_timeout=5,
         read_timeout=20,

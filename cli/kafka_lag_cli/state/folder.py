@@ -17,7 +17,7 @@ _DAY = re.compile(r"dt=(\d{4}-\d{2}-\d{2})")
 
 
 def default_state(environ: Mapping[str, str]) -> Path:
-    """Return the folder for caches of the XDG base directory specification, on macOS too."""
+    """Returns the folder for caches of the XDG base directory specification, on macOS too."""
     return Path(environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kafka-lag"
 
 

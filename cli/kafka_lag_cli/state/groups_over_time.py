@@ -56,12 +56,12 @@ class Period:
 
     @property
     def days(self) -> int:
-        """The number of days, rounded up."""
+        """Returns the number of days, rounded up."""
         return -(-(self.until - self.since) // DAY_MS)
 
     @property
     def slots(self) -> range:
-        """The numbers of the slots."""
+        """Returns the numbers of the slots."""
         return range(self.since // self.slot_ms, self.until // self.slot_ms + 1)
 
 
@@ -80,11 +80,11 @@ class GroupsOverTime:
     _values: dict[str, npt.NDArray[np.float64]]
 
     def numbers(self, name: str) -> npt.NDArray[np.float64]:
-        """One column, a row a slot and a group a column; NaN where nothing is known."""
+        """Returns one column: a row for each slot, a column for each group; NaN is unknown."""
         return self._values[name]
 
     def from_first_run(self) -> GroupsOverTime:
-        """Without the slots before the first that has a run; none has: as it is."""
+        """Returns the slots from the first one with a run on; all of them if none has a run."""
         first = int(self.has_run.argmax())
         begin = self.period.slots[first] * self.period.slot_ms
         return replace(
@@ -96,7 +96,7 @@ class GroupsOverTime:
         )
 
     def of_group(self, group: str) -> Frame:
-        """One group's columns and `taken_at`, a row a slot; where there was no run all unknown."""
+        """Returns a group's columns and `taken_at`: a row for each slot, unknown without a run."""
         at = self.groups.index(group)
         columns = {name: _column(name, values[:, at]) for name, values in self._values.items()}
         return Frame.of({"taken_at": Column.of(self.times), **columns})
@@ -166,7 +166,7 @@ def _history_keys(store: BrowsableStore, cluster: str, period: Period) -> Iterat
 
 
 def _from_history(data: bytes, key: str, columns: Sequence[str]) -> Frame:
-    """Raises UnusableError."""
+    """Reads columns of a part of the history. Raises UnusableError."""
     types = contract.COLUMNS[contract.GROUPS]
     try:
         file = pq.ParquetFile(io.BytesIO(data))
@@ -184,7 +184,7 @@ def _from_history(data: bytes, key: str, columns: Sequence[str]) -> Frame:
 
 
 def _numbers(frame: Frame, name: str) -> Column:
-    """A column of numbers, or the status as GroupStatus publishes it."""
+    """Returns a column of numbers, or the status as GroupStatus publishes it."""
     return number_status(frame.strings(name)) if name == "status" else frame.numbers(name)
 
 
@@ -202,11 +202,11 @@ class _Slots:
         self._values = {name: np.full((count, len(self._groups)), np.nan) for name in columns}
 
     def has(self, slot: int) -> bool:
-        """Return true if the slot has a run."""
+        """Returns true if the slot has a run."""
         return bool(self._has_run[slot - self._period.slots.start])
 
     def take(self, frame: Frame) -> None:
-        """The rows of one or more runs; the first run of a slot counts."""
+        """Takes the rows of one or more runs; the first run of a slot counts."""
         taken = frame.numbers("taken_at")
         at = taken.values
         slot = at // self._period.slot_ms - self._period.slots.start
@@ -240,7 +240,7 @@ class _Slots:
                 self._values[name] = np.concatenate([values, room], axis=1)
 
     def gathered(self, unreadable: int) -> GroupsOverTime:
-        """All that was taken."""
+        """Returns everything that was taken."""
         values = {name: each[:, : len(self._groups)] for name, each in self._values.items()}
         return GroupsOverTime(
             self._period, self._groups, self._times, self._has_run, unreadable, values

@@ -29,7 +29,7 @@ _OF_GONE = ("consumer_group", "status_reason", "lag", "records_skipped")
 def find_runs(
     store: BrowsableStore, where: str, cluster: str | None, at: int | None = None
 ) -> list[LatestRun]:
-    """The newest run of each cluster, or of one; with `at`, ms, the last one up to then.
+    """Returns the newest run of each cluster, or of one; with `at`, ms, the last one up to then.
 
     `where` is what errors call the store. Raises ConfigError where there is none, or where runs are
     missing just before `at`.
@@ -72,7 +72,7 @@ def _check_time(runs: Sequence[LatestRun], at: int, where: str) -> None:
 
 
 def groups_of(run: LatestRun) -> list[Row]:
-    """The groups that there are still, by name."""
+    """Returns the groups that still exist, by name."""
     gone = run.groups.strings("status_reason").is_in(contract.LAST_ROW_REASONS)
     return sorted(run.groups.where(~gone).to_dicts(), key=lambda row: row["consumer_group"])
 

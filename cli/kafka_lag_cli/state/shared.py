@@ -35,11 +35,11 @@ class HeldStore:
         return self._held[key] if key in self._held else self._store.read(key)
 
     def write_once(self, key: str, data: bytes) -> bool:
-        """Hold an object. Return true if it is new among those held; the store is not read."""
+        """Holds an object. Returns true if it is new among those held; the store is not read."""
         return self._held.setdefault(key, data) is data
 
     def save(self, taken_at: int) -> None:
-        """Writes the objects of one run, in the order they came, unless the store has them."""
+        """Writes the objects of one run in their order, unless the store has them."""
         for key, data in self._held.items():
             if taken_at_of(key) == taken_at:
                 self._store.write_once(key, data)
@@ -66,7 +66,7 @@ class NarrowedStore:
         return self._store.read(key)
 
     def write_once(self, key: str, data: bytes) -> bool:
-        """Write an object. Return false for a run that is not taken."""
+        """Writes an object. Returns false for a run that is not taken."""
         at = taken_at_of(key)
         if at not in self._takes:
             self._takes = {at: not self._holds_more(key, at or 0)}

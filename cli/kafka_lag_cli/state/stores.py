@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def find_state(chosen: Path | None, environ: Mapping[str, str]) -> Path:
-    """The folder that was named, or where `watch` keeps snapshots. Raises ConfigError for none."""
+    """Returns the named folder, or the one of `watch`. Raises ConfigError if it does not exist."""
     folder = chosen or default_state(environ)
     if not folder.is_dir():
         raise ConfigError(
@@ -26,7 +26,7 @@ def find_state(chosen: Path | None, environ: Mapping[str, str]) -> Path:
 
 
 def open_folder(folder: Path) -> FolderStore:
-    """The folder that holds `snapshots/`, or will. Raises ConfigError for that one itself."""
+    """Returns the folder that holds `snapshots/`. Raises ConfigError for `snapshots/` itself."""
     clusters = (folder / contract.GROUPS).glob("cluster=*")
     if not (folder / contract.SNAPSHOT_PREFIX).is_dir() and any(clusters):
         raise ConfigError(

@@ -22,7 +22,7 @@ def write_csv(rows: Iterable[Iterable[Any]], out: TextIO) -> None:
 
 
 def csv_line(cells: Iterable[Any], *, to_terminal: bool) -> str:
-    """A heading or a row as a line with its end; None is an empty cell.
+    """Returns a heading or a row as a line with its end; null is an empty cell.
 
     On a terminal what nobody sees of a name is escaped: files and programs get it as it is.
     """
@@ -38,5 +38,5 @@ def _is_text(value: Any) -> bool:
 
 
 def _cell(value: Any) -> Any:
-    """A name that would be a formula gets an apostrophe, as spreadsheets have it for text."""
+    """Returns a cell; a name that would be a formula gets an apostrophe, which marks text."""
     return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value

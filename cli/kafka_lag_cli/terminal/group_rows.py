@@ -28,7 +28,7 @@ BY_GROUP, BY_PARTITION = "group", "partition"
 
 
 def status_word(row: Row) -> str:
-    """OK, WARN or ERR; with a question mark the last known one, if there is none now."""
+    """Returns OK, WARN or ERR; with a question mark the last known one, if it is unknown now."""
     known = _LEVELS.get(row["status"] or row["last_status"], "")
     return known if row["status"] else f"{known}?"
 
@@ -73,7 +73,7 @@ class Selection:
     group: str | None = None
 
     def matches(self, row: Row) -> bool:
-        """Return true if a group is chosen, whatever its place in the order."""
+        """Returns true if a group is chosen, whatever its place in the order."""
         lost = contract.RECORDS_LOST if row["records_lost"] else None
         known = {row["status"] or UNKNOWN, row["worst_status"], lost}
         return (
@@ -85,7 +85,7 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class SelectedGroups:
-    """The rows to show; how many are like that, and how many there are."""
+    """The rows to show, the number that match, and the number that there are."""
 
     rows: tuple[Row, ...]
     matching: int
@@ -93,7 +93,7 @@ class SelectedGroups:
 
 
 def select_groups(snapshot: Snapshot, selection: Selection) -> SelectedGroups:
-    """The groups of a snapshot that a person wants to see, in their order."""
+    """Returns the selected groups of a snapshot, in their order."""
     rows = group_rows(snapshot)
     matching = [row for row in rows if selection.matches(row)]
     order = SORTS[selection.sort or "status"]
@@ -102,7 +102,7 @@ def select_groups(snapshot: Snapshot, selection: Selection) -> SelectedGroups:
 
 
 def group_rows(snapshot: Snapshot) -> list[Row]:
-    """All groups, with the place of each among others."""
+    """Returns all groups, with the place of each among others."""
     return _with_urgency(snapshot.groups)
 
 
@@ -131,7 +131,7 @@ def partitions_of(snapshot: Snapshot, groups: Iterable[str]) -> list[Row]:
 
 
 def select_partitions(partitions: Sequence[Row], selection: Selection) -> list[Row]:
-    """The partitions of one group that a person wants to see, in their order."""
+    """Returns the selected partitions of one group, in their order."""
     order = SORTS[selection.sort or ("status" if selection.top else "name")]
     ordered = sorted(partitions, key=lambda row: (*order(row), row["topic"], row["partition_id"]))
     return ordered[: selection.top]

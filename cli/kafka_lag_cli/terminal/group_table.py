@@ -68,7 +68,7 @@ def groups_table(
     has_filters: bool = False,
     wide: bool = False,
 ) -> Table:
-    """A line a group, by default in the order of `rank_urgency`.
+    """Returns a table with a line for each group, by default in the order of `rank_urgency`.
 
     `wide` adds members, state, worst partition and broker. How much of the SLA is used is shown if
     any group has one. A loss nearer than the horizon stands out, and so does a broken SLA.
@@ -103,7 +103,7 @@ def _awaits_status(row: Row) -> bool:
 
 
 def cells(row: Row, horizon_seconds: float, note: str | None = None) -> dict[str, Text]:
-    """The cells by the names of their columns, in the order of the table."""
+    """Returns the cells by the names of their columns, in the order of the table."""
     leader = row["worst_leader"]
     return {
         "group": Text(printable(row["consumer_group"])),
@@ -130,7 +130,7 @@ def status_text(row: Row, consumer: str | None) -> Text:
 
 
 def status_level(row: Row) -> Text:
-    """OK, WARN or ERR in its colour; OK with a broken SLA in that of WARN."""
+    """Returns OK, WARN or ERR in its colour; OK with a broken SLA has that of WARN."""
     word = status_word(row)
     broken = word == contract.OK and breaks_sla(row)
     colour = STATUS_COLOURS.get(contract.WARN if broken else word.rstrip("?"), "dim")
@@ -162,7 +162,7 @@ def _lag(row: Row) -> Text:
 
 
 def time_lag(row: Row) -> Text:
-    """Rounded so that neither a least value nor an error is shown better than it is.
+    """Returns the time lag, rounded so that neither a lower bound nor an error looks better.
 
     Of an age in whole minutes and seconds an error of a second or less says nothing more.
     """
@@ -219,7 +219,7 @@ def _worst_partition(row: Row) -> Text:
 
 
 def _notes(row: Row, added: str | None) -> list[Text]:
-    """The worst first, as the end may not fit."""
+    """Returns the notes, the worst first, because the end may not fit."""
     parts, notes = row["partitions"], []
     if lacks_shared_lag(row):
         notes.append(Text(NO_SHARED_LAG, "dim"))

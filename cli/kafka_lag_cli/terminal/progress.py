@@ -12,7 +12,7 @@ from rich.progress import MofNCompleteColumn, Progress, TextColumn, TimeRemainin
 
 @contextmanager
 def count_objects() -> Iterator[Callable[[int], Callable[[int], None]]]:
-    """Called with how many objects there are; its result each time some have been read."""
+    """Gives a function that takes the number of objects, and returns one to count them by."""
     stderr = Console(stderr=True)
     columns = TextColumn("{task.description}"), MofNCompleteColumn(), TimeRemainingColumn()
     with Progress(

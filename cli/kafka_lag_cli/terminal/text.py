@@ -43,23 +43,23 @@ _KEYS = re.compile(
 
 
 def printable(name: str) -> str:
-    """The name with what nobody sees of it escaped; two quotes for the empty one."""
+    """Returns the name with its unprintable characters escaped; two quotes for the empty name."""
     return escape_name(name, python_escape, "''")
 
 
 def printable_line(text: str) -> str:
-    """A line of text with its unprintable characters escaped; it may be indented, or empty."""
+    """Returns a line with its unprintable characters escaped; it may be indented, or empty."""
     return escape_text(text, python_escape)
 
 
 def hint_at_name(name: str, names: Sequence[str]) -> str:
-    """Return names that an unknown one may stand for, or else some that exist."""
+    """Returns names that an unknown one may stand for, or else some that exist."""
     near = difflib.get_close_matches(name, names, _FEW_NAMES, cutoff=0.5)
     return f"is it {' or '.join(near)}?" if near else f"there is {format_list(names, _FEW_NAMES)}."
 
 
 def escape_markup(text: str) -> str:
-    """A line as rich markup that shows exactly these characters."""
+    """Returns a line as rich markup that shows exactly these characters."""
     return escape(printable_line(text))
 
 
@@ -74,7 +74,7 @@ def wording_of(*, config: object) -> Callable[[str], str]:
 
 
 class _Screen(Console):
-    """Standard output that raises where its reader is gone; rich would end the process with 1."""
+    """Standard output that raises if its reader is gone; rich would end the process with 1."""
 
     def on_broken_pipe(self) -> None:
         raise BrokenPipeError
@@ -82,7 +82,7 @@ class _Screen(Console):
 
 @contextmanager
 def ignore_closed_pipe() -> Iterator[None]:
-    """Lets whoever read the output have seen enough: what is left of it goes nowhere."""
+    """Ignores a closed pipe: the rest of the output is dropped."""
     try:
         yield
         sys.stdout.flush()
