@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Metrics by OTLP in OpenTelemetry's words: names of metrics and attributes, bytes of a point.
+"""Metrics by OTLP in OpenTelemetry's words: names of metrics and attributes.
 
 OpenTelemetry's Kafka receiver has names for lag by partition, its sum by topic, and members
 [opentelemetry-collector-contrib kafkametricsreceiver metadata]. All other metrics follow the same
@@ -7,7 +7,7 @@ pattern, because the receiver has no name for them.
 """
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 
 from kafka_lag.contract import metrics
 
@@ -30,11 +30,6 @@ _LAGS = {
 _TIME_LAG = "time_lag"
 _WORD = re.compile(r"(?<!^)(?=[A-Z])")
 
-# Bytes of protobuf: time and value of a point; tags and lengths around an attribute, a metric and
-# a request, with the name of an attribute of a request.
-_TIME_AND_VALUE, _AROUND_ATTRIBUTE, _AROUND_METRIC, _AROUND_REQUEST = 18, 8, 14, 36
-_ONE_BYTE = 128
-
 
 def name_otel_metric(metric: str, dimensions: Collection[str]) -> str:
     """Returns OpenTelemetry's name of a metric with these dimensions."""
@@ -45,17 +40,3 @@ def name_otel_metric(metric: str, dimensions: Collection[str]) -> str:
     if metric == metrics.ESTIMATED_TIME_LAG:
         return _OF_A_GROUP + _TIME_LAG
     return _OF_A_GROUP + _WORD.sub("_", metric).lower()
-
-
-def count_point_bytes(attributes: Mapping[str, float]) -> float:
-    """Returns the bytes of a point by the lengths of its attributes' values; 0 for a number."""
-    size = _TIME_AND_VALUE + sum(
-        _AROUND_ATTRIBUTE + len(name) + length for name, length in attributes.items()
-    )
-    return size + (2 if size < _ONE_BYTE else 3)
-
-
-def count_request_bytes(names: Collection[str], namespace: str) -> float:
-    """Returns the bytes of a request for points of these metrics, without the points."""
-    metric_bytes = sum(_AROUND_METRIC + len(name) for name in names)
-    return _AROUND_REQUEST + 2 * len(namespace) + metric_bytes

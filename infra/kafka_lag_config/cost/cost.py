@@ -15,9 +15,8 @@ from typing import Any
 from kafka_lag.wording.formatting import format_list
 from kafka_lag_config.alarm_rules import ANY_GROUP
 from kafka_lag_config.cluster import Cluster
-from kafka_lag_config.cost.metric_counts import count_published, count_wanted
 from kafka_lag_config.cost.prices import REFERENCE_REGION, Prices, PricesByRegion
-from kafka_lag_config.cost.sizes import job_minutes
+from kafka_lag_config.cost.sizes import count_metrics, job_minutes
 from kafka_lag_config.cost.usage import (
     LEVERS,
     Part,
@@ -31,7 +30,6 @@ from kafka_lag_config.document import EMF, PartitionsSection
 from kafka_lag_config.doubts import find_doubts, find_shared_doubts
 from kafka_lag_config.promql import MOST_CONTRIBUTORS, MOST_SERIES
 from kafka_lag_config.settings import CLASSIC, CLOUDWATCH_ENDPOINT, OTLP
-from kafka_lag_config.shared import Report
 
 # Series that one query of an alarm by Metrics Insights sees [CloudWatch user guide, its quotas].
 _QUERY_SERIES = 500
@@ -42,26 +40,20 @@ _SIZES = ("groups", "group_topics", "group_partitions", "topic_partitions")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Charge:
-    """The units of one price with their dollars a month; `unit` is the price's."""
+class Line:
+    """A part of the bill of a cluster, null: of what the clusters of a place share.
 
-    price: str
+    `account` is null for whichever deploys; `units` are those of the most expensive quantity.
+    """
+
+    account: str | None
+    region: str
+    cluster: str | None
+    part: Part
     units: float
     unit: str
     usd: float
     verified: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A part of the bill: what is charged for it, the most expensive first."""
-
-    part: Part
-    charges: tuple[Charge, ...]
-
-    @property
-    def usd(self) -> float:
-        return sum(each.usd for each in self.charges)
 
     @property
     def lever(self) -> str | None:
@@ -70,57 +62,61 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class ClusterCost:
-    """One cluster's lines, without what the region shares."""
+class Cost:
+    """The whole configuration's cost for an average month, and what to look at."""
 
-    cluster: Cluster
     lines: tuple[Line, ...]
+    warnings: tuple[str, ...]
 
     @property
     def usd(self) -> float:
         return sum_usd(self.lines)
 
-    @property
-    def usd_per_group(self) -> float | None:
-        """The cost for one expected group; null if none is expected."""
-        groups = self.cluster.expected.groups
-        return self.usd / groups if groups else None
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RegionCost:
-    """One account (None: whichever deploys) and region, and the region whose prices were taken."""
-
-    account: str | None
-    region: str
-    prices_of: str
-    clusters: tuple[ClusterCost, ...]
-    shared: tuple[Line, ...]
-
-    @property
-    def usd(self) -> float:
-        return sum(each.usd for each in self.clusters) + sum_usd(self.shared)
-
-
-@dataclass(frozen=True, slots=True)
-class Cost:
-    """The whole configuration's cost for an average month, and what to look at."""
-
-    regions: tuple[RegionCost, ...]
-    warnings: tuple[str, ...]
-
-    @property
-    def usd(self) -> float:
-        return sum(each.usd for each in self.regions)
+def sum_usd(lines: Iterable[Line]) -> float:
+    return sum(line.usd for line in lines)
 
 
 def cost_of(deployment: Deployment, prices: PricesByRegion) -> Cost:
     """Returns the monthly cost of a configuration, once stored data has reached its full age."""
-    regions = tuple(
-        _cost_of_region(deployment, account, region, prices)
+    lines = (
+        line
         for account, region in deployment.places()
+        for line in _price_place(
+            deployment, account, region, prices.get(region, prices[REFERENCE_REGION])
+        )
     )
-    return Cost(regions, tuple(_find_warnings(deployment, prices)))
+    return Cost(tuple(lines), tuple(_find_warnings(deployment, prices)))
+
+
+def _price_place(
+    deployment: Deployment, account: str | None, region: str, prices: Prices
+) -> Iterator[Line]:
+    """Yields the lines of each cluster of an account and region, then the shared ones."""
+    clusters, shared = deployment.places()[account, region], deployment.shared
+    usage: dict[str | None, list[Quantity]] = {
+        each.name: list(cluster_usage(each, shared)) for each in clusters
+    }
+    usage[None] = list(shared_usage(shared, clusters, deployment.kms_keys(account, region)))
+    together: defaultdict[str, float] = defaultdict(float)
+    for each in (each for quantities in usage.values() for each in quantities):
+        together[each.price] += each.units
+    a_unit = {key: prices[key].cost(units) / units for key, units in together.items() if units}
+    for cluster, quantities in usage.items():
+        for part in Part:
+            used = [each for each in quantities if each.part is part and each.units]
+            if used:
+                most = max(used, key=lambda each: each.units * a_unit[each.price])
+                yield Line(
+                    account=account,
+                    region=region,
+                    cluster=cluster,
+                    part=part,
+                    units=most.units,
+                    unit=prices[most.price].unit,
+                    usd=sum(each.units * a_unit[each.price] for each in used),
+                    verified=all(prices[each.price].verified for each in used),
+                )
 
 
 def compare_ways(
@@ -132,19 +128,14 @@ def compare_ways(
         ("and topics", {"topics": True, "partitions": None}),
         ("and every partition", {"topics": True, "partitions": PartitionsSection()}),
     ):
-        update = {**more, "max_metrics": _NO_BUDGET}
-        classic, otlp = (
-            cost_of(
-                deployment.model_copy(
-                    update={
-                        "clusters": tuple(_by(each, way, update) for each in deployment.clusters)
-                    }
-                ),
-                prices,
-            ).usd
-            for way in (CLASSIC, OTLP)
-        )
-        yield word, classic, otlp
+        levels = {**more, "max_metrics": _NO_BUDGET}
+        classic, otlp = (_all_by(deployment, way, levels) for way in (CLASSIC, OTLP))
+        yield word, cost_of(classic, prices).usd, cost_of(otlp, prices).usd
+
+
+def _all_by(deployment: Deployment, way: str, levels: Mapping[str, Any]) -> Deployment:
+    clusters = tuple(_by(each, way, levels) for each in deployment.clusters)
+    return deployment.model_copy(update={"clusters": clusters})
 
 
 def _by(cluster: Cluster, way: str, levels: Mapping[str, Any]) -> Cluster:
@@ -155,77 +146,23 @@ def _by(cluster: Cluster, way: str, levels: Mapping[str, Any]) -> Cluster:
     return cluster.model_copy(update={"metrics": way, "sinks": sinks, "levels": changed})
 
 
-def sum_usd(lines: Iterable[Line]) -> float:
-    return sum(line.usd for line in lines)
-
-
-def _cost_of_region(
-    deployment: Deployment, account: str | None, region: str, prices_by_region: PricesByRegion
-) -> RegionCost:
-    clusters, shared = deployment.places()[account, region], deployment.shared
-    prices_of = region if region in prices_by_region else REFERENCE_REGION
-    prices = prices_by_region[prices_of]
-    of_clusters = [list(cluster_usage(each, shared)) for each in clusters]
-    of_region = list(shared_usage(shared, clusters, deployment.kms_keys(account, region)))
-    rates = _find_rates([each for some in (*of_clusters, of_region) for each in some], prices)
-    return RegionCost(
-        account=account,
-        region=region,
-        prices_of=prices_of,
-        clusters=tuple(
-            ClusterCost(cluster, _make_lines(quantities, prices, rates))
-            for cluster, quantities in zip(clusters, of_clusters, strict=True)
-        ),
-        shared=_make_lines(of_region, prices, rates),
-    )
-
-
-def _find_rates(quantities: Iterable[Quantity], prices: Prices) -> Mapping[str, float]:
-    """Returns dollars a unit of each price, over all tiers that the quantities reach together."""
-    units: defaultdict[str, float] = defaultdict(float)
-    for each in quantities:
-        units[each.price] += each.units
-    return {key: prices[key].cost(total) / total for key, total in units.items() if total}
-
-
-def _make_lines(
-    quantities: Iterable[Quantity], prices: Prices, rates: Mapping[str, float]
-) -> tuple[Line, ...]:
-    charges: defaultdict[Part, list[Charge]] = defaultdict(list)
-    for each in quantities:
-        if each.units:
-            charges[each.part].append(
-                Charge(
-                    price=each.price,
-                    units=each.units,
-                    unit=prices[each.price].unit,
-                    usd=each.units * rates[each.price],
-                    verified=prices[each.price].verified,
-                )
-            )
-    return tuple(
-        Line(part, tuple(sorted(charges[part], key=lambda charge: -charge.usd)))
-        for part in Part
-        if part in charges
-    )
-
-
 def _find_warnings(deployment: Deployment, regions_with_prices: Iterable[str]) -> Iterator[str]:
-    """Yields sentences about regions, then about clusters; those with the same one share it."""
-    known = set(regions_with_prices)
-    doubts = (
-        doubt.sentence
-        for place in deployment.places()
-        for doubt in find_shared_doubts(deployment, *place)
-    )
-    yield from dict.fromkeys(doubts)
-    for (_, region), clusters in deployment.places().items():
-        if region not in known:
+    """Yields sentences about places, then about clusters; those with the same one share it."""
+    places, report = deployment.places(), deployment.shared.report
+    doubts = (each for place in places for each in find_shared_doubts(deployment, *place))
+    yield from dict.fromkeys(each.sentence for each in doubts)
+    for region in sorted({region for _, region in places} - set(regions_with_prices)):
+        yield (
+            f"There are no prices for {region} in prices.toml: these are {REFERENCE_REGION}'s, "
+            "and most regions cost more."
+        )
+    for (_, region), clusters in places.items():
+        minutes = job_minutes(clusters, report.workers)
+        if report.enabled and minutes > report.time_limit_minutes:
             yield (
-                f"There are no prices for {region} in prices.toml: these are {REFERENCE_REGION}'s, "
-                "and most regions cost more."
+                f"The daily report of {region} may take {minutes:.0f} minutes and is ended after "
+                f"{report.time_limit_minutes}: raise shared.report.workers or time_limit_minutes."
             )
-        yield from _warn_of_report(region, clusters, deployment.shared.report)
     names: defaultdict[str, list[str]] = defaultdict(list)
     for cluster in deployment.clusters:
         for sentence in _warn_of_cluster(cluster):
@@ -234,54 +171,29 @@ def _find_warnings(deployment: Deployment, regions_with_prices: Iterable[str]) -
         yield f"{format_list(clusters_with_it, _MOST_NAMES)}: {sentence}"
 
 
-def _warn_of_report(region: str, clusters: tuple[Cluster, ...], report: Report) -> Iterator[str]:
-    minutes = job_minutes(clusters, report.workers)
-    if report.enabled and minutes > report.time_limit_minutes:
-        yield (
-            f"The daily report of {region} may take {minutes:.0f} minutes and is ended after "
-            f"{report.time_limit_minutes}: raise shared.report.workers or time_limit_minutes."
-        )
-
-
 def _warn_of_cluster(cluster: Cluster) -> Iterator[str]:
-    yield from (doubt.sentence for doubt in find_doubts(cluster.facts))
+    facts, groups = cluster.facts, cluster.expected.groups
+    yield from (doubt.sentence for doubt in find_doubts(facts))
     if guesses := [size for size in _SIZES if size not in cluster.expected.model_fields_set]:
         values = ", ".join(f"{size} {getattr(cluster.expected, size):,}" for size in guesses)
         yield f"sizes that are guesses: {values}. Set them in `expected`."
     if cluster.paused:
         return
-    published = count_published(cluster)
     by_otlp = [each for each in cluster.otlp_endpoints if each.sigv4 and cluster.by_otlp]
-    for levels in (cluster.facts.published_levels, *map(cluster.facts.levels_at, by_otlp)):
-        omitted = count_wanted(cluster, levels).total - count_published(cluster, levels).total
-        if omitted:
+    for levels in (facts.published_levels, *map(facts.levels_at, by_otlp)):
+        if omitted := count_metrics(cluster, levels).omitted:
             yield (
                 f"levels.max_metrics of {levels.max_metrics:,} leaves out {omitted:,} metrics; "
                 "snapshots have them all."
             )
     if not all(each.sigv4 for each in cluster.otlp_endpoints):
         yield "what OTLP endpoints of others charge for what they get is not counted."
-    if cluster.by_otlp:
-        yield from _warn_of_promql(cluster)
-        return
-    seen = groups_in_query(cluster, published, ANY_GROUP)
-    if seen > _QUERY_SERIES:
-        yield f"the alarm on any group sees {_QUERY_SERIES} of its {seen:,} groups."
-
-
-def _warn_of_promql(cluster: Cluster) -> Iterator[str]:
-    """Yields the way of metrics by OTLP, and the limit of their alarms if it can be reached."""
-    ways = cluster.facts.reach.ways_out
-    if ways.nat or "monitoring" in ways.endpoints:
-        way = "the endpoint monitoring" if "monitoring" in ways.endpoints else "NAT"
-        made = (
-            "in network above" if cluster.vpc.endpoints.monitoring else "not counted, as it exists"
-        )
-        yield f"metrics by OTLP leave by {way}: {made}."
-    groups = cluster.expected.groups
-    if cluster.facts.watches_any_group and groups > MOST_CONTRIBUTORS:
+    if cluster.by_otlp and facts.watches_any_group and groups > MOST_CONTRIBUTORS:
         yield (
             f"an alarm by PromQL sees {MOST_SERIES} groups that break at once and names "
             f"{MOST_CONTRIBUTORS}, and {groups:,} groups are expected: name the urgent ones in "
             "alarms.groups."
         )
+    seen = groups_in_query(cluster, count_metrics(cluster), ANY_GROUP)
+    if not cluster.by_otlp and seen > _QUERY_SERIES:
+        yield f"the alarm on any group sees {_QUERY_SERIES} of its {seen:,} groups."

@@ -1,24 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bytes and seconds of runs, snapshots and reports: measured of the collector, or assumed.
+"""Metrics, bytes and seconds of a run of the expected size: measured of the collector, or assumed.
 
-Tests hold what is measured against the collector's own writers. A month is the average one.
+Tests hold what is measured against the collector's own writers. Only a running cluster knows its
+names, so filters by expressions are taken to match everything, and groups to have equally many
+topics and partitions.
 """
 
 from __future__ import annotations
 
-from math import ceil
+from dataclasses import dataclass
 
 from kafka_lag import contract
-from kafka_lag.contract.otlp import (
-    MOST_POINTS,
-    OTEL_ATTRIBUTES,
-    count_point_bytes,
-    count_request_bytes,
-    name_otel_metric,
-)
 from kafka_lag.sinks.config import Levels
 from kafka_lag_config.cluster import Cluster, Expected
-from kafka_lag_config.cost.metric_counts import MetricCounts
+from kafka_lag_config.types import find_one_name
 
 DAYS = 30.4
 HOURS = DAYS * 24
@@ -31,13 +26,8 @@ _LINE_PER_METRIC = 60
 # What Lambda writes of a run (start, end, report) and room for a warning or two.
 RUN_LOG = 800
 
-# Assumed of names by OTLP, as of those above. OpenTelemetry's partition is a number.
-_NAME_LENGTH = 20
-_LENGTHS = {
-    contract.DIMENSION_GROUP: _NAME_LENGTH,
-    contract.DIMENSION_TOPIC: _NAME_LENGTH,
-    contract.DIMENSION_PARTITION: 0,
-}
+# A point by OTLP: of a group, a topic and a partition, with names as long as those above.
+_GROUP_POINT, _TOPIC_POINT, _PARTITION_POINT = 86, 119, 137
 
 # Parquet objects of a run: what an empty one takes, then each row (members have long names), and a
 # row where those of many runs lie in one object, by partition and then by time.
@@ -68,8 +58,74 @@ _CORES = 4
 _REPORT_ROW, _REPORT_GROUP, _REPORT_PAGE = 120, 2_000, 500_000
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricCounts:
+    """Groups, topics and partitions with metrics in a run, those with an SLA, and the metrics.
+
+    `omitted` are the metrics that the budget leaves out; `details` those of topics and partitions.
+    """
+
+    groups: int
+    with_sla: int
+    topics: int
+    partitions: int
+    of_groups: int
+    details: int
+    omitted: int
+
+    @property
+    def total(self) -> int:
+        """All metrics, the reporter's own among them."""
+        return len(contract.HEALTH_UNITS) + self.of_groups + self.details
+
+
+def count_metrics(cluster: Cluster, levels: Levels | None = None) -> MetricCounts:
+    """Returns the metrics that levels choose, by default the cluster's, within their budget.
+
+    Groups come first, then topics, then partitions. The collector gives named groups their topics
+    before others, so that it may publish a few more or fewer where the budget is used up.
+    """
+    levels, expected = levels or cluster.facts.published_levels, cluster.expected
+    scaling = cluster.levels.scaling
+    all_scaled = scaling is not None and bool(scaling.model_fields_set)
+    named = len(levels.named)
+    wanted = named if levels.named_only and not all_scaled else max(expected.groups, named)
+    scaled = len({group for each in cluster.scaling for group in each.groups})
+    with_sla = min(len(cluster.sla_seconds), wanted)
+    if any(find_one_name(expression) is None for expression in cluster.sla_seconds):
+        with_sla = wanted
+    more = (wanted if all_scaled else scaled) * len(contract.SCALING_METRICS) + with_sla
+    per_group = len(levels.group_metrics) + (more / wanted if wanted else 0)
+    left = max(0.0, levels.max_metrics - len(contract.HEALTH_UNITS))
+    groups = min(wanted, int(left / per_group))
+    of_groups = round(groups * per_group)
+    left -= of_groups
+    # Both are of groups: without any there are none, whatever is expected.
+    share = min(1.0, wanted / max(expected.groups, 1)) if wanted else 0
+    all_topics = int(expected.group_topics * share) if levels.topics else 0
+    all_partitions = int(expected.group_partitions * share) if levels.partition_groups else 0
+    published = groups / max(wanted, 1)
+    per_topic = len(contract.LAG_METRICS) + levels.max_offset_lag
+    topics = int(min(all_topics * published, left / per_topic))
+    left -= topics * per_topic
+    per_partition = len(contract.LAG_METRICS)
+    partitions = int(min(all_partitions * published, left / per_partition))
+    return MetricCounts(
+        groups=groups,
+        with_sla=min(with_sla, groups),
+        topics=topics,
+        partitions=partitions,
+        of_groups=of_groups,
+        details=topics * per_topic + partitions * per_partition,
+        omitted=round(wanted * per_group)
+        - of_groups
+        + (all_topics - topics) * per_topic
+        + (all_partitions - partitions) * per_partition,
+    )
+
+
 def daily_runs(cluster: Cluster) -> float:
-    """Scheduled runs, none while paused."""
+    """Returns the scheduled runs, none while paused."""
     return 0.0 if cluster.paused else 24 * 60 / cluster.interval_minutes
 
 
@@ -78,77 +134,52 @@ def monthly_runs(cluster: Cluster) -> float:
 
 
 def run_seconds(cluster: Cluster) -> float:
-    """Return the seconds of a warm run on the share of a core that comes with the memory."""
+    """Returns the seconds of a warm run on the share of a core that comes with the memory."""
     share = min(1.0, cluster.function.memory_mb / _CORE_MB)
     rows = cluster.expected.group_partitions * _ROW_CPU_SECONDS
     return (_RUN_CPU_SECONDS + rows) / share + _RUN_WAITING_SECONDS
 
 
 def log_bytes(published: MetricCounts) -> float:
-    """Return the log bytes of a run with the sink EMF: a line a metric set, and Lambda's."""
+    """Returns the log bytes of a run with the sink EMF: a line a metric set, and Lambda's."""
     lines = (
         published.groups * _GROUP_LINE
         + published.topics * _TOPIC_LINE
         + published.partitions * _PARTITION_LINE
     )
-    metrics = published.group_metrics + published.topic_metrics + published.partition_metrics
+    metrics = published.of_groups + published.details
     return lines + metrics * _LINE_PER_METRIC + _HEALTH_LINES + RUN_LOG
 
 
-def otlp_bytes(cluster: Cluster, counts: MetricCounts, levels: Levels) -> float:
-    """Return the bytes of a run's requests to an OTLP endpoint, before they are compressed.
-
-    Names are OpenTelemetry's; CloudWatch's differ by few percent.
-    """
-    group, topic, partition = _LENGTHS
-    scaled = dict.fromkeys(contract.SCALING_METRICS, counts.scaled)
-    by_topic = dict.fromkeys(contract.LAG_METRICS, counts.topics)
-    if levels.max_offset_lag:
-        by_topic[contract.MAX_OFFSET_LAG] = counts.topics
-    points = {
-        (): dict.fromkeys(contract.HEALTH_UNITS, 1),
-        (group,): dict.fromkeys(levels.group_metrics, counts.groups)
-        | scaled
-        | {contract.SLA_USED: counts.with_sla},
-        (group, topic): by_topic,
-        (group, topic, partition): dict.fromkeys(contract.LAG_METRICS, counts.partitions),
-    }
-    total = 0.0
-    for dimensions, by_metric in points.items():
-        lengths = {OTEL_ATTRIBUTES[each]: _LENGTHS[each] for each in dimensions}
-        lengths[OTEL_ATTRIBUTES[contract.DIMENSION_CLUSTER]] = len(cluster.name)
-        names = [name_otel_metric(name, dimensions) for name, many in by_metric.items() if many]
-        many = sum(by_metric.values())
-        requests = ceil(many / MOST_POINTS)
-        total += requests * count_request_bytes(names, cluster.namespace)
-        total += many * count_point_bytes(lengths)
-    return total
+def otlp_bytes(counts: MetricCounts) -> float:
+    """Returns the bytes of a run's requests to an OTLP endpoint, before they are compressed."""
+    of_partitions = counts.partitions * len(contract.LAG_METRICS)
+    return (
+        (len(contract.HEALTH_UNITS) + counts.of_groups) * _GROUP_POINT
+        + (counts.details - of_partitions) * _TOPIC_POINT
+        + of_partitions * _PARTITION_POINT
+    )
 
 
-def snapshot_bytes(expected: Expected) -> dict[str, float]:
-    """The object of each dataset that a run writes."""
-    return {
-        dataset: an_object + row * getattr(expected, dataset)
-        for dataset, (an_object, row, _) in _DATASET_SIZES.items()
-    }
+def snapshot_bytes(expected: Expected) -> float:
+    """Returns the bytes of the objects that a run writes."""
+    found = 0.0
+    for dataset, (an_object, row, _) in _DATASET_SIZES.items():
+        found += an_object + row * getattr(expected, dataset)
+    return found
 
 
-def compacted_bytes(expected: Expected, runs: float) -> dict[str, float]:
-    """The same rows of so many runs in one object a dataset."""
-    return {
-        dataset: an_object + row * getattr(expected, dataset) * runs
-        for dataset, (an_object, _, row) in _DATASET_SIZES.items()
-    }
-
-
-def report_bytes(expected: Expected) -> float:
-    """Return the bytes of a day's reports and page, without the history."""
+def day_bytes(expected: Expected, runs: float) -> tuple[float, float]:
+    """Returns the bytes of a day's runs in the history, and those of its reports and page."""
+    history = 0.0
+    for dataset, (an_object, _, row) in _DATASET_SIZES.items():
+        history += an_object + row * getattr(expected, dataset) * runs
     rows = expected.group_partitions * _REPORT_ROW
-    return rows + expected.groups * _REPORT_GROUP + _REPORT_PAGE
+    return history, rows + expected.groups * _REPORT_GROUP + _REPORT_PAGE
 
 
 def job_minutes(clusters: tuple[Cluster, ...], workers: int) -> float:
-    """Return the minutes of the daily job for these clusters, without a limit."""
+    """Returns the minutes of the daily job for these clusters, without a limit."""
     opening = reading = 0.0
     for cluster in clusters:
         rows = sum(getattr(cluster.expected, dataset) for dataset in _DATASET_SIZES)

@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from kafka_lag import contract
 from kafka_lag_config.alarm_rules import (
     ANY_SLA,
     OF_ANY_GROUP,
@@ -25,15 +24,22 @@ from kafka_lag_config.alarm_rules import (
 )
 from kafka_lag_config.cluster import Cluster
 from kafka_lag_config.cost import sizes
-from kafka_lag_config.cost.metric_counts import MetricCounts, count_published
-from kafka_lag_config.cost.sizes import DAYS, GB, HOURS, OBJECTS_PER_RUN, RUN_LOG
+from kafka_lag_config.cost.sizes import (
+    DAYS,
+    GB,
+    HOURS,
+    OBJECTS_PER_RUN,
+    RUN_LOG,
+    MetricCounts,
+    count_metrics,
+)
 from kafka_lag_config.document import CLOUDWATCH, EMF
 from kafka_lag_config.login import SecretAuth
 from kafka_lag_config.promql import groups_apart
 from kafka_lag_config.scaling import Scaling
 from kafka_lag_config.scaling_rules import rules_of
 from kafka_lag_config.settings import Function
-from kafka_lag_config.shared import KmsKeys, Report, Shared, StatusMessages, Views
+from kafka_lag_config.shared import KmsKeys, Shared
 
 _FIRST_YEAR_DAYS = 365
 
@@ -69,12 +75,10 @@ class Part(StrEnum):
     ALARMS = "alarms"
     LOGS = "logs"
     FUNCTION = "function"
-    REQUESTS = "requests to S3"
-    STORAGE = "storage in S3"
+    SNAPSHOTS = "snapshots in S3"
     NETWORK = "network"
     REPORT = "daily report"
-    VIEWS = "views"
-    MESSAGES = "status messages"
+    VIEWS = "views and messages"
     REST = "everything else"
 
 
@@ -86,12 +90,10 @@ LEVERS = {
     Part.ALARMS: "alarms",
     Part.LOGS: "levels",
     Part.FUNCTION: "function.memory_mb",
-    Part.REQUESTS: "interval_seconds",
-    Part.STORAGE: "shared.keep",
+    Part.SNAPSHOTS: "interval_seconds",
     Part.NETWORK: "vpc",
     Part.REPORT: "shared.report",
     Part.VIEWS: "shared.views",
-    Part.MESSAGES: "shared.status_messages",
 }
 
 
@@ -106,15 +108,22 @@ class Quantity:
 
 def cluster_usage(cluster: Cluster, shared: Shared) -> Iterator[Quantity]:
     """Yields one cluster's usage; a paused one keeps alarms, dashboard, endpoints and gateways."""
-    published = count_published(cluster)
+    published, vpc = count_metrics(cluster), cluster.vpc
     yield from _alarms(cluster, published)
-    yield from _network(cluster)
+    # Endpoints are paid in each of their subnets, and gateways, whether or not they are used.
+    subnets = len(vpc.endpoint_subnets or vpc.subnets)
+    endpoints = subnets * (vpc.endpoints.secrets_manager + vpc.endpoints.monitoring)
+    yield Quantity(Part.NETWORK, "endpoint_hour", endpoints * HOURS)
+    yield Quantity(Part.NETWORK, "nat_hour", cluster.expected.nat_gateways * HOURS)
     yield Quantity(Part.REST, "dashboard", int(cluster.dashboard))
     if not cluster.paused:
         yield from _metrics(cluster, published)
-        yield from _log(cluster, published)
-        seconds, function = sizes.run_seconds(cluster), cluster.function
-        seconds *= sizes.monthly_runs(cluster)
+        a_day = sizes.daily_runs(cluster) / GB
+        a_day *= sizes.log_bytes(published) if EMF in cluster.sink_names else RUN_LOG
+        yield Quantity(Part.LOGS, "log_ingestion", a_day * DAYS)
+        yield Quantity(Part.LOGS, "log_storage", a_day * cluster.function.log_days)
+        seconds = sizes.run_seconds(cluster) * sizes.monthly_runs(cluster)
+        function = cluster.function
         yield _time(Part.FUNCTION, seconds, function.memory_mb, function.architecture)
         yield from _snapshots(cluster, shared)
 
@@ -122,15 +131,39 @@ def cluster_usage(cluster: Cluster, shared: Shared) -> Iterator[Quantity]:
 def shared_usage(
     shared: Shared, clusters: tuple[Cluster, ...], keys: KmsKeys
 ) -> Iterator[Quantity]:
-    """Yields what the clusters of an account and region share; `keys` are the user's there."""
-    if shared.report.enabled:
-        yield from _job(shared.report, clusters)
-    if shared.views:
-        yield from _views(shared.views, len(clusters))
-    if shared.status_messages:
+    """Yields what the clusters of an account and region share; `keys` are the user's there.
+
+    Answers of views leave AWS at the user's price, which is not counted. Each secret and key counts
+    once, however many clusters and purposes share it.
+    """
+    report, views = shared.report, shared.views
+    if report.enabled:
+        minutes = min(sizes.job_minutes(clusters, report.workers), report.time_limit_minutes)
+        yield Quantity(Part.REPORT, "glue_dpu_hour", report.workers * minutes / 60 * DAYS)
+        yield Quantity(Part.REPORT, "custom_metric", 1)
+        is_watched = any(not cluster.paused for cluster in clusters)
+        yield Quantity(Part.REPORT, "alarm_metric", int(is_watched))
+    if views:
+        lists = _LISTS_PER_SCRAPE + _LISTS_PER_CLUSTER * len(clusters)
+        yield _time(Part.VIEWS, _SCRAPES * _SCRAPE_SECONDS * len(clusters), views.memory_mb)
+        yield Quantity(Part.VIEWS, "s3_write", _SCRAPES * lists)
+        yield Quantity(Part.REST, "secret", int(views.auth == "bearer"))
+    if messages := shared.status_messages:
+        # Each run is compared; of each channel the hour is listed and the cursor written.
         runs = sum(map(sizes.monthly_runs, clusters))
-        yield from _messages(shared.status_messages, runs, compacts=shared.report.enabled)
-    yield from _secrets(clusters, keys, encrypted=shared.notify.encrypted)
+        channels = messages.topic + (messages.event_bus is not None)
+        # Snapshots that the daily job compacts are deleted later, which is an event as well.
+        events = OBJECTS_PER_RUN * (2 if report.enabled else 1) + channels
+        yield _time(Part.VIEWS, runs * _NOTIFY_SECONDS, messages.memory_mb)
+        yield Quantity(Part.VIEWS, "s3_write", 2 * runs * channels)
+        yield Quantity(Part.VIEWS, "event", runs * events)
+        yield Quantity(Part.VIEWS, "alarm_metric", len(OF_MESSAGES))
+    logins = [each.auth for each in clusters if isinstance(each.auth, SecretAuth)]
+    yield Quantity(Part.REST, "secret", len({login.secret_arn for login in logins}))
+    of_user = {*(login.kms_key_arn for login in logins), keys.bucket, keys.logs, keys.topic}
+    # Unless the topic has a key of the user's, one is made for it.
+    made = int(shared.notify.encrypted and keys.topic is None)
+    yield Quantity(Part.REST, "kms_key", len(of_user - {None}) + _ROTATED_KEY * made)
 
 
 def groups_in_query(cluster: Cluster, published: MetricCounts, rule: Rule) -> int:
@@ -141,7 +174,7 @@ def groups_in_query(cluster: Cluster, published: MetricCounts, rule: Rule) -> in
     if rule is ANY_SLA:
         with_sla = [group for group in without if cluster.sla_of(group) is not None]
         return max(0, published.with_sla - len(with_sla))
-    # Where every group is taken to be scaled, not all that are named may fit into the budget.
+    # Not all that are named may fit into the budget.
     return max(0, published.groups - len(without))
 
 
@@ -151,23 +184,18 @@ def _metrics(cluster: Cluster, published: MetricCounts) -> Iterator[Quantity]:
     AWS counts the bytes of each point with its name and resource, which requests hold once for
     many points: whether its sum is larger than theirs is not documented.
     """
+    runs = sizes.monthly_runs(cluster)
     for endpoint in cluster.otlp_endpoints:
         if endpoint.sigv4:
-            levels = cluster.facts.levels_at(endpoint)
-            counts = count_published(cluster, levels)
-            a_run = sizes.otlp_bytes(cluster, counts, levels)
-            gigabytes = a_run * sizes.monthly_runs(cluster) / GB
-            yield Quantity(Part.OTLP, "otlp_ingestion", gigabytes)
+            a_run = sizes.otlp_bytes(count_metrics(cluster, cluster.facts.levels_at(endpoint)))
+            yield Quantity(Part.OTLP, "otlp_ingestion", a_run * runs / GB)
     if not cluster.sink_names:
         return
     if CLOUDWATCH in cluster.sink_names:
         requests = math.ceil(published.total / _METRICS_PER_REQUEST)
-        units = sizes.monthly_runs(cluster) * requests
-        yield Quantity(Part.GROUPS, "metric_request", units)
-    of_groups = len(contract.HEALTH_UNITS) + published.group_metrics
-    details = published.topic_metrics + published.partition_metrics
-    yield Quantity(Part.GROUPS, "custom_metric", of_groups)
-    yield Quantity(Part.DETAILS, "custom_metric", details)
+        yield Quantity(Part.GROUPS, "metric_request", runs * requests)
+    yield Quantity(Part.GROUPS, "custom_metric", published.total - published.details)
+    yield Quantity(Part.DETAILS, "custom_metric", published.details)
 
 
 def _count_scaling_alarms(scaling: Scaling) -> int:
@@ -182,95 +210,34 @@ def _alarms(cluster: Cluster, published: MetricCounts) -> Iterator[Quantity]:
     facts = cluster.facts
     if cluster.by_otlp:
         endpoints = (each for each in cluster.otlp_endpoints if each.sigv4)
-        published = count_published(cluster, facts.levels_at(next(endpoints)))
+        published = count_metrics(cluster, facts.levels_at(next(endpoints)))
     plain = len(reporter_rules(facts)) + sum(1 for _ in group_thresholds(facts))
     plain += sum(map(_count_scaling_alarms, cluster.scaling))
     seen = sum(groups_in_query(cluster, published, rule) for rule in OF_ANY_GROUP)
     seen += published.groups if facts.watches_unusual else 0
-    if cluster.by_otlp:
-        yield Quantity(Part.ALARMS, "promql_series", seen)
-        seen = 0
-    seen += cluster.expected.brokers * len(broker_rules(facts))
+    of_brokers = cluster.expected.brokers * len(broker_rules(facts))
     anomalies = _METRICS_PER_ANOMALY_ALARM * len(cluster.alarms.anomalies)
     yield Quantity(Part.ALARMS, "alarm_metric", plain)
-    yield Quantity(Part.ALARMS, "query_alarm_metric", seen)
+    yield Quantity(Part.ALARMS, "promql_series" if cluster.by_otlp else "query_alarm_metric", seen)
+    yield Quantity(Part.ALARMS, "query_alarm_metric", of_brokers)
     yield Quantity(Part.ALARMS, "anomaly_metric", anomalies)
 
 
-def _log(cluster: Cluster, published: MetricCounts) -> Iterator[Quantity]:
-    """Yields what is logged, taken as uncompressed."""
-    a_run = sizes.log_bytes(published) if EMF in cluster.sink_names else RUN_LOG
-    a_day = a_run * sizes.daily_runs(cluster) / GB
-    yield Quantity(Part.LOGS, "log_ingestion", a_day * DAYS)
-    yield Quantity(Part.LOGS, "log_storage", a_day * cluster.function.log_days)
-
-
 def _snapshots(cluster: Cluster, shared: Shared) -> Iterator[Quantity]:
-    """Without a daily job nothing is compacted, and no snapshot ever expires."""
+    """Yields requests and storage: without a daily job nothing is compacted, and nothing expires.
+
+    An object that is compacted is deleted later, which is free.
+    """
     runs, expected, keep = sizes.daily_runs(cluster), cluster.expected, shared.keep
-    compacts = shared.report.enabled
-    objects = runs * OBJECTS_PER_RUN * DAYS
-    yield Quantity(Part.REQUESTS, "s3_write", objects)
-    # One that is compacted is deleted later, which is free.
-    yield Quantity(Part.REQUESTS, "s3_read", objects * _JOB_READS if compacts else 0)
+    objects, compacts = runs * OBJECTS_PER_RUN * DAYS, shared.report.enabled
     days = keep.snapshot_days if compacts else _FIRST_YEAR_DAYS
-    stored = sum(sizes.snapshot_bytes(expected).values()) * runs * days
+    stored = sizes.snapshot_bytes(expected) * runs * days
     if compacts:
-        history = sum(sizes.compacted_bytes(expected, runs).values())
-        stored += history * keep.history_days + sizes.report_bytes(expected) * keep.report_days
-    yield Quantity(Part.STORAGE, "s3_storage", stored / GB)
-
-
-def _network(cluster: Cluster) -> Iterator[Quantity]:
-    """Yields endpoints in each of their subnets, and NAT gateways, whether or not they are used."""
-    vpc = cluster.vpc
-    endpoints, subnets = vpc.endpoints, len(vpc.endpoint_subnets or vpc.subnets)
-    hours = subnets * HOURS * (endpoints.secrets_manager + endpoints.monitoring)
-    yield Quantity(Part.NETWORK, "endpoint_hour", hours)
-    yield Quantity(Part.NETWORK, "nat_hour", cluster.expected.nat_gateways * HOURS)
-
-
-def _job(report: Report, clusters: tuple[Cluster, ...]) -> Iterator[Quantity]:
-    """Yields the daily job, and its metric, with an alarm if any cluster runs."""
-    minutes = min(sizes.job_minutes(clusters, report.workers), report.time_limit_minutes)
-    alarms = int(any(not cluster.paused for cluster in clusters))
-    yield Quantity(Part.REPORT, "glue_dpu_hour", report.workers * minutes / 60 * DAYS)
-    yield Quantity(Part.REPORT, "custom_metric", 1)
-    yield Quantity(Part.REPORT, "alarm_metric", alarms)
-
-
-def _secrets(clusters: tuple[Cluster, ...], own: KmsKeys, *, encrypted: bool) -> Iterator[Quantity]:
-    """Yields each of the user's secrets and keys once, however many clusters and purposes share it.
-
-    Unless the topic is `encrypted`, or has a key of the user's, none is made for it.
-    """
-    logins = [each.auth for each in clusters if isinstance(each.auth, SecretAuth)]
-    made = int(encrypted and own.topic is None)
-    keys = {*(login.kms_key_arn for login in logins), own.bucket, own.logs, own.topic} - {None}
-    yield Quantity(Part.REST, "secret", len({login.secret_arn for login in logins}))
-    yield Quantity(Part.REST, "kms_key", len(keys) + _ROTATED_KEY * made)
-
-
-def _views(views: Views, clusters: int) -> Iterator[Quantity]:
-    """Yields the usage of views; answers leave AWS at the user's price, which is not counted."""
-    lists = _LISTS_PER_SCRAPE + _LISTS_PER_CLUSTER * clusters
-    yield _time(Part.VIEWS, _SCRAPES * _SCRAPE_SECONDS * clusters, views.memory_mb)
-    yield Quantity(Part.VIEWS, "s3_write", _SCRAPES * lists)
-    yield Quantity(Part.VIEWS, "secret", int(views.auth == "bearer"))
-
-
-def _messages(messages: StatusMessages, runs: float, *, compacts: bool) -> Iterator[Quantity]:
-    """Yields the usage of messages: each run is compared; of each channel the hour is listed and
-    the cursor written.
-
-    Snapshots that the daily job compacts are deleted later, which is an event as well.
-    """
-    channels = messages.topic + (messages.event_bus is not None)
-    events = OBJECTS_PER_RUN * (2 if compacts else 1) + channels
-    yield _time(Part.MESSAGES, runs * _NOTIFY_SECONDS, messages.memory_mb)
-    yield Quantity(Part.MESSAGES, "s3_write", 2 * runs * channels)
-    yield Quantity(Part.MESSAGES, "event", runs * events)
-    yield Quantity(Part.MESSAGES, "alarm_metric", len(OF_MESSAGES))
+        history, report = sizes.day_bytes(expected, runs)
+        stored += history * keep.history_days + report * keep.report_days
+    yield Quantity(Part.SNAPSHOTS, "s3_write", objects)
+    yield Quantity(Part.SNAPSHOTS, "s3_read", objects * _JOB_READS if compacts else 0)
+    yield Quantity(Part.SNAPSHOTS, "s3_storage", stored / GB)
 
 
 def _time(part: Part, seconds: float, memory_mb: int, architecture: str | None = None) -> Quantity:

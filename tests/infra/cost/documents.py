@@ -6,8 +6,9 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
-from kafka_lag_config.cost.cost import Cost, Line, cost_of
+from kafka_lag_config.cost.cost import Cost, cost_of
 from kafka_lag_config.cost.prices import load_prices
+from kafka_lag_config.cost.usage import Quantity, cluster_usage, shared_usage
 from tests.infra.configured import deployment
 
 PRICES = load_prices()
@@ -20,19 +21,18 @@ def cost(*clusters: dict[str, Any], **shared: Any) -> Cost:
     return cost_of(deployment(*clusters, shared={"notify": NOTIFY} | shared), PRICES)
 
 
-def all_lines(cost: Cost) -> list[Line]:
-    return [
-        line
-        for region in cost.regions
-        for some in (*(each.lines for each in region.clusters), region.shared)
-        for line in some
-    ]
+def quantities(*clusters: dict[str, Any], **shared: Any) -> list[Quantity]:
+    """The usage of all clusters, and of what they share."""
+    made = deployment(*clusters, shared={"notify": NOTIFY} | shared)
+    found = [each for one in made.clusters for each in cluster_usage(one, made.shared)]
+    for place, those in made.places().items():
+        found += shared_usage(made.shared, those, made.kms_keys(*place))
+    return found
 
 
 def units(*clusters: dict[str, Any], **shared: Any) -> dict[str, float]:
     """Units a month by `part: price`, those of several clusters added up."""
     found: defaultdict[str, float] = defaultdict(float)
-    for line in all_lines(cost(*clusters, **shared)):
-        for each in line.charges:
-            found[f"{line.part}: {each.price}"] += each.units
+    for each in quantities(*clusters, **shared):
+        found[f"{each.part}: {each.price}"] += each.units
     return dict(found)

@@ -12,7 +12,7 @@ import json
 import textwrap
 from collections.abc import Iterable, Iterator
 
-from kafka_lag_config.cost.cost import Line
+from kafka_lag_config.cost.cost import Line, sum_usd
 from tests.golden import Golden
 from tests.infra.cases import changed, meant, read_cases
 from tests.infra.cost.documents import cost
@@ -53,17 +53,21 @@ def lines_of(case: str) -> list[str]:
     clusters = [changed(**each) for each in given.pop("clusters", [{}])]
     found = cost(*clusters, **given)
     lines = list[str]()
-    for region in found.regions:
-        place = f" in {region.region}" if len(found.regions) > 1 else ""
+    places = {line.region for line in found.lines}
+    for region in sorted(places):
+        place = f" in {region}" if len(places) > 1 else ""
+        here = [line for line in found.lines if line.region == region]
         # One cluster's lines; of others the sums, in which tiers are shared.
-        lines += _list(f"one{place}", region.clusters[0].lines)
-        lines += [f"{one.cluster.name}{place} = ${one.usd:,.2f}" for one in region.clusters]
-        lines += _list(f"shared{place}", region.shared)
-        lines.append(f"all{place} = ${region.usd:,.2f} at prices of {region.prices_of}")
+        (first, *_) = [line.cluster for line in here]
+        lines += _list(f"one{place}", [line for line in here if line.cluster == first])
+        for name in dict.fromkeys(each.cluster for each in here if each.cluster):
+            own = sum_usd(line for line in here if line.cluster == name)
+            lines.append(f"{name}{place} = ${own:,.2f}")
+        lines += _list(f"shared{place}", [line for line in here if line.cluster is None])
+        lines.append(f"all{place} = ${sum_usd(here):,.2f}")
     return lines + [f"warning: {each}" for each in found.warnings]
 
 
 def _list(whose: str, lines: Iterable[Line]) -> Iterator[str]:
     for line in lines:
-        of = "; ".join(f"{x.price} {x.units:.6g} {x.unit}" for x in line.charges)
-        yield f"{whose}: {line.part} = ${line.usd:,.4f}, of {of}"
+        yield f"{whose}: {line.part} = ${line.usd:,.4f}, most of {line.units:.6g} {line.unit}"

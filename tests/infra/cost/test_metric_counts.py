@@ -17,11 +17,13 @@ from kafka_lag.sinks.budget import plan
 from kafka_lag.sinks.config import Levels
 from kafka_lag.sinks.metric_sets import health_set, lag_sets, success_set
 from kafka_lag_config.cluster import Cluster
-from kafka_lag_config.cost.metric_counts import count_published, count_wanted
+from kafka_lag_config.cost.sizes import count_metrics
 from tests.functions.sinks.reports import a_report
 from tests.infra.configured import cluster
 
 OWN = len(contract.HEALTH_UNITS)
+# Metrics of a group with everything that can be chosen, and of its topics.
+ONE_SET = 30
 SIZES = {"groups": 20, "group_topics": 200, "group_partitions": 4_800, "topic_partitions": 240}
 TRACKING = {"ecs_cluster": "c", "max": 4, "partitions": 4, "tracking": {"lag_per_member": 9}}
 
@@ -50,15 +52,15 @@ def sized(levels: dict[str, Any], **more: Any) -> Cluster:
 def test_groups_with_a_service_level_have_one_more(expressions: list[str], promised: int) -> None:
     levels = dict.fromkeys(expressions, 60)
     one = sized({"topics": True}, sla_seconds=levels)
-    found = count_published(one)
-    assert found.group_metrics == 20 * 4 + promised
-    assert found.total == OWN + found.group_metrics + 400
-    assert found == count_wanted(one)
+    found = count_metrics(one)
+    assert found.of_groups == 20 * 4 + promised
+    assert found.total == OWN + found.of_groups + 400
+    assert found.omitted == 0
 
 
 def test_there_are_at_least_as_many_groups_as_are_named() -> None:
     one = cluster(alarms={"groups": ["a", "b"]}, expected={"groups": 1})
-    assert count_wanted(one).groups == 2
+    assert count_metrics(one).groups == 2
 
 
 def real(report: LagReport, levels: Levels) -> tuple[int, int]:
@@ -92,7 +94,7 @@ LEVELS = st.fixed_dictionaries(
     st.integers(0, 4),
     st.booleans(),
 )
-def test_the_collector_publishes_exactly_as_many(
+def test_the_collector_chooses_exactly_as_many_and_publishes_no_more_than_fit(
     size: tuple[int, int, int],
     levels: dict[str, Any],
     in_policies: int,
@@ -123,5 +125,11 @@ def test_the_collector_publishes_exactly_as_many(
         partition_groups=NameFilter() if with_partitions else None,
     )
     report = a_report({name: {f"t{n}": partitions for n in range(topics)} for name in names})
-    found = count_published(one)
-    assert (found.total, count_wanted(one).total - found.total) == real(report, collectors)
+    found = count_metrics(one)
+    published, omitted = real(report, collectors)
+    assert found.total + found.omitted == published + omitted
+    # Which sets fit is decided one by one in the collector.
+    assert found.total <= max(OWN, levels["max_metrics"])
+    assert abs(found.total - published) <= ONE_SET
+    if not omitted:
+        assert found.omitted == 0
