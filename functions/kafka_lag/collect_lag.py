@@ -28,6 +28,7 @@ from kafka_lag.sinks.config import EMF, OtlpConfig, SinkConfig
 from kafka_lag.sinks.deadline import ONE_ATTEMPT
 from kafka_lag.sinks.emf import EmfSink
 from kafka_lag.sinks.metric_sets import ConfiguredSink, Sink
+from kafka_lag.sinks.otlp import make_otlp_sink
 from kafka_lag.snapshots.s3_store import S3Store
 
 # Reserved at the end of the function's time, to report an error.
@@ -136,7 +137,4 @@ def _build_sink(config: SinkConfig, settings: Settings, warn: Callable[[str], No
     if not isinstance(config, OtlpConfig):
         client = make_client("cloudwatch", ONE_ATTEMPT, settings.region)
         return CloudWatchSink(client, settings.namespace)
-    # Loading protobuf takes a fifth of a second of a cold start, so only OTLP sinks load it.
-    from kafka_lag.sinks.otlp import make_otlp_sink  # noqa: PLC0415
-
     return make_otlp_sink(config, settings.region or "", settings.namespace, warn)

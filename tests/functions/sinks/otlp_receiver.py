@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import gzip
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -14,7 +13,8 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
     ExportMetricsServiceRequest,
     ExportMetricsServiceResponse,
 )
-from opentelemetry.proto.common.v1.common_pb2 import AnyValue
+
+from dev.otlp import Point, decode_request, points_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +33,6 @@ class Reply:
         return cls(200, {}, response.SerializeToString())
 
 
-def _value_of(value: AnyValue) -> str | int:
-    return value.int_value if value.HasField("int_value") else value.string_value
-
-
 @dataclass(frozen=True, slots=True)
 class Received:
     """One request as it came: header names in lower case, the body unpacked and decoded."""
@@ -46,20 +42,8 @@ class Received:
     packed: bytes
     request: ExportMetricsServiceRequest
 
-    def points(self) -> list[tuple[str, dict[str, str | int], float, int]]:
-        """Name, attributes, value and time (ns) of each point."""
-        return [
-            (
-                metric.name,
-                {each.key: _value_of(each.value) for each in point.attributes},
-                point.as_double,
-                point.time_unix_nano,
-            )
-            for resource in self.request.resource_metrics
-            for scope in resource.scope_metrics
-            for metric in scope.metrics
-            for point in metric.gauge.data_points
-        ]
+    def points(self) -> list[Point]:
+        return points_of(self.request)
 
 
 @dataclass(slots=True)
@@ -80,7 +64,7 @@ def receiving(*replies: Reply) -> Iterator[Receiver]:
 
         def do_POST(self) -> None:
             packed = self.rfile.read(int(self.headers["Content-Length"]))
-            request = ExportMetricsServiceRequest.FromString(gzip.decompress(packed))
+            request = decode_request(packed)
             headers = {name.lower(): value for name, value in self.headers.items()}
             receiver.received.append(Received(self.path, headers, packed, request))
             reply = waiting.pop(0) if len(waiting) > 1 else waiting[0]

@@ -9,26 +9,15 @@ from collections.abc import Iterator
 from itertools import chain, repeat
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
-    ExportMetricsServiceRequest,
-)
 
 from kafka_lag import contract
 from kafka_lag.errors import SinkError
-from kafka_lag.sinks.config import CLOUDWATCH_NAMES, OTEL_NAMES
 from kafka_lag.sinks.deadline import Timing
 from kafka_lag.sinks.metric_sets import MetricSet
-from kafka_lag.sinks.otlp import (
-    Authorization,
-    EncodedRequest,
-    OtlpSink,
-    RequestLimits,
-    encode_requests,
-)
+from kafka_lag.sinks.otlp import Authorization, OtlpSink
+from kafka_lag.sinks.otlp_messages import RequestLimits
 from tests.builders import NOON
-from tests.functions.sinks.otlp_receiver import Received, Receiver, Reply, receiving
+from tests.functions.sinks.otlp_receiver import Receiver, Reply, receiving
 from tests.functions.sinks.times import Waited
 
 SETS = [
@@ -210,117 +199,18 @@ def test_nothing_to_publish_sends_nothing() -> None:
     assert receiver.received == []
 
 
-# Metric sets become OTLP gauges, every point once, no request larger than it may be.
-
-CLUSTER, GROUP = contract.DIMENSION_CLUSTER, contract.DIMENSION_GROUP
-TOPIC, PARTITION = contract.DIMENSION_TOPIC, contract.DIMENSION_PARTITION
-NAMES = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
-METRIC_SETS = st.lists(
-    st.builds(
-        MetricSet,
-        st.tuples(NAMES, NAMES).map(lambda two: ((CLUSTER, two[0]), (GROUP, two[1]))),
-        st.dictionaries(
-            st.sampled_from(sorted(contract.METRIC_UNITS)), st.floats(0, 1e15), min_size=1
-        ).map(lambda values: tuple(values.items())),
-    ),
-    max_size=30,
-)
+def test_points_rejected_of_several_requests_are_said_once() -> None:
+    with receiving(Reply.partial(1, "too old"), Reply(), Reply.partial(1, "later")) as receiver:
+        sent = Sent(receiver.url, points=2)
+        sent()
+        sent.warnings.clear()
+        sent()
+    assert sent.warnings == ["of 4 OTLP data points 2 were rejected: 'later'"]
 
 
-def decoded(batch: EncodedRequest) -> Received:
-    return Received("", {}, b"", ExportMetricsServiceRequest.FromString(batch.body))
-
-
-@settings(deadline=None, max_examples=25)
-@given(sets=METRIC_SETS, points=st.integers(1, 20), size=st.integers(400, 4_000))
-def test_every_point_is_in_one_request_within_the_limits(
-    sets: list[MetricSet], points: int, size: int
-) -> None:
-    made = list(encode_requests(sets, NOON, "KafkaLag", RequestLimits(points, size)))
-    result = [point for batch in made for point in decoded(batch).points()]
-    expected = [
-        (name, dict(one.dimensions), value, NOON * 1_000_000)
-        for one in sets
-        for name, value in one.values
-    ]
-    assert sorted(map(repr, result)) == sorted(map(repr, expected))
-    for batch in made:
-        assert len(decoded(batch).points()) == batch.points <= points
-        assert len(batch.body) <= size or batch.points == 1
-
-
-def test_requests_are_filled_up_to_their_size() -> None:
-    sets = [MetricSet(((GROUP, f"{n:01000}"),), (("OffsetLag", n),)) for n in range(30)]
-    sizes = [
-        len(batch.body)
-        for batch in encode_requests(sets, NOON, "KafkaLag", RequestLimits(size=10_000))
-    ]
-    assert max(sizes) <= 10_000
-    assert min(sizes[:-1]) > 8_500
-
-
-def test_what_cloudwatch_takes_is_not_exceeded_unasked() -> None:
-    sets = [MetricSet(((GROUP, str(n)),), (("OffsetLag", n),)) for n in range(1_001)]
-    assert [batch.points for batch in encode_requests(sets, NOON, "KafkaLag", RequestLimits())] == [
-        1_000,
-        1,
-    ]
-
-
-@pytest.mark.parametrize(
-    ("name", "unit"),
-    [
-        ("EstimatedTimeLag", "s"),
-        ("OffsetLag", "{count}"),
-        ("ProduceRate", "{count}/s"),
-        ("GroupStatus", ""),
-    ],
-)
-def test_units_are_those_of_ucum_by_either_names(name: str, unit: str) -> None:
-    sets = [MetricSet(((GROUP, "g"),), ((name, 1),))]
-    for names in (CLOUDWATCH_NAMES, OTEL_NAMES):
-        (batch,) = encode_requests(sets, NOON, "KafkaLag", RequestLimits(), names)
-        (resource,) = decoded(batch).request.resource_metrics
-        assert resource.scope_metrics[0].metrics[0].unit == unit
-
-
-def test_the_namespace_is_the_service_and_the_scope() -> None:
-    (batch,) = encode_requests(
-        [MetricSet(((GROUP, "g"),), (("OffsetLag", 1),))], NOON, "Own", RequestLimits()
-    )
-    (resource,) = decoded(batch).request.resource_metrics
-    (attribute,) = resource.resource.attributes
-    assert (attribute.key, attribute.value.string_value) == ("service.name", "Own")
-    assert resource.scope_metrics[0].scope.name == "Own"
-
-
-def test_opentelemetrys_names_are_those_of_its_receiver_for_kafka() -> None:
-    dimensions = ((CLUSTER, "shop"), (GROUP, "g"), (TOPIC, "t"), (PARTITION, "3"))
-    sets = [MetricSet(dimensions[:upto], (("OffsetLag", upto),)) for upto in (4, 3, 2)]
-    sets.append(MetricSet(dimensions[:2], (("EstimatedTimeLag", 7), ("TasksNeeded", 8))))
-    sets.append(MetricSet(dimensions[:1], (("CollectorSuccess", 1),)))
-
-    (batch,) = encode_requests(sets, NOON, "KafkaLag", RequestLimits(), OTEL_NAMES)
-
-    shop, group = {"kafka.cluster.alias": "shop"}, {"group": "g"}
-    assert {
-        (name, value): attributes for name, attributes, value, _ in decoded(batch).points()
-    } == {
-        ("kafka.consumer_group.lag", 4): {**shop, **group, "topic": "t", "partition": 3},
-        ("kafka.consumer_group.lag_sum", 3): {**shop, **group, "topic": "t"},
-        ("kafka.consumer_group.lag_of_all_topics", 2): {**shop, **group},
-        ("kafka.consumer_group.time_lag", 7): {**shop, **group},
-        ("kafka.consumer_group.tasks_needed", 8): {**shop, **group},
-        ("kafka_lag.collector_success", 1): shop,
-    }
-
-
-@pytest.mark.parametrize("level", [(GROUP,), (GROUP, TOPIC), (GROUP, TOPIC, PARTITION)])
-def test_no_two_metrics_of_a_level_are_called_alike_by_opentelemetry(
-    level: tuple[str, ...],
-) -> None:
-    one = MetricSet(
-        tuple((name, "1") for name in level), tuple((name, 1) for name in contract.METRIC_UNITS)
-    )
-    (batch,) = encode_requests([one], NOON, "KafkaLag", RequestLimits(), OTEL_NAMES)
-    assert len({name for name, *_ in decoded(batch).points()}) == len(contract.METRIC_UNITS)
+def test_rejected_points_count_among_those_not_published() -> None:
+    with (
+        receiving(Reply.partial(1), Reply(400)) as receiver,
+        pytest.raises(SinkError, match=r"^3 OTLP data points were not published: .*\(400 "),
+    ):
+        Sent(receiver.url, points=2)()
