@@ -195,11 +195,10 @@ class Collector:
         if nothing_read:
             failures.append(nothing_read)
 
-        seconds, success = self._clock() - began, [] if failures else [success_set(cluster)]
-        health = cache(
-            lambda levels: [health_set(report, plans[levels], cluster, seconds), *success]
-        )
-        failures += self._publish(health, taken_at, end)
+        omitted = max((plans[sink.levels].omitted for sink in self._sinks), default=0)
+        health = [health_set(report, omitted, cluster, self._clock() - began)]
+        health += [] if failures else [success_set(cluster)]
+        failures += self._publish(lambda _: health, taken_at, end)
         failure = _join_errors(failures) if failures else None
         if failure and nothing_read:
             raise failure

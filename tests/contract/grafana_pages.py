@@ -118,7 +118,7 @@ def published() -> dict[str, dict[frozenset[str], str]]:
     chosen = plan(report, Snapshot.empty(), levels)
     found: dict[str, dict[frozenset[str], str]] = defaultdict(dict)
     sets = lag_sets(report, chosen, levels, "shop")
-    for one in (*sets, health_set(report, chosen, "shop", 1.0), success_set("shop")):
+    for one in (*sets, health_set(report, chosen.omitted, "shop", 1.0), success_set("shop")):
         for metric, _ in one.values:
             dimensions = frozenset(key for key, _ in one.dimensions)
             found[metric][dimensions] = UNITS[contract.METRIC_UNITS[metric]]

@@ -91,15 +91,14 @@ def test_partitions_go_to_the_sink_that_asks_for_them_alone_and_not_to_the_snaps
     assert published(run) == published(alone) == ["topic", "topic"]
 
 
-def test_every_sink_hears_of_the_reporters_health_and_of_its_own_budget() -> None:
+def test_every_sink_hears_of_the_reporters_health_and_of_the_fullest_budget() -> None:
     run = Run(sinks=[RecordingSink(), RecordingSink()], own={1: GROUPS_ALONE})
     run()
     one, other = ({k: v for k, v in s.values().items() if k[0] == CLUSTER} for s in run.sinks)
-    omitted = (CLUSTER, contract.METRICS_OMITTED)
-    assert (one.pop(omitted), other.pop(omitted)) == (0, TOPIC_COST)
+    assert one[CLUSTER, contract.METRICS_OMITTED] == TOPIC_COST
     assert one == other
     assert "raise sinks.1.otlp.levels.max_metrics" in run.logger.warnings[0]
-    assert {name for _, name in one} == set(contract.HEALTH_UNITS) - {contract.METRICS_OMITTED}
+    assert {name for _, name in one} == set(contract.HEALTH_UNITS)
 
 
 def test_what_another_sink_got_gives_no_group_a_place_in_the_clusters_budget() -> None:

@@ -69,8 +69,12 @@ def lag_sets(report: LagReport, plan: Plan, levels: Levels, cluster: str) -> lis
     ]
 
 
-def health_set(report: LagReport, plan: Plan, cluster: str, seconds: float) -> MetricSet:
-    """Returns the reporter's own health, without CollectorSuccess, which is published last."""
+def health_set(report: LagReport, omitted: int, cluster: str, seconds: float) -> MetricSet:
+    """Returns the reporter's own health, without CollectorSuccess, which is published last.
+
+    `omitted` is how many metrics the fullest budget of all sinks leaves out, because the alarm on
+    it sees one sink alone.
+    """
     groups = report.snapshot.groups
     return MetricSet(
         ((contract.DIMENSION_CLUSTER, cluster),),
@@ -83,7 +87,7 @@ def health_set(report: LagReport, plan: Plan, cluster: str, seconds: float) -> M
             (contract.READ_ERRORS, len(report.problems)),
             (contract.LAGS_CLAMPED, report.lags_clamped),
             (contract.TIME_LAG_LOOKUPS, report.look_ups),
-            (contract.METRICS_OMITTED, plan.omitted),
+            (contract.METRICS_OMITTED, omitted),
         ),
     )
 

@@ -89,7 +89,7 @@ def published() -> dict[tuple[int, str], float]:
     chosen, none = (plan(REPORT, Snapshot.empty(), levels) for levels in (ALL, NONE))
     sets = [
         *lag_sets(REPORT, chosen, ALL, "c"),
-        health_set(REPORT, none, "c", SECONDS),
+        health_set(REPORT, none.omitted, "c", SECONDS),
         success_set("c"),
     ]
     return {(len(one.dimensions), name): value for one in sets for name, value in one.values}

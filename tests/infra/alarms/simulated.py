@@ -58,7 +58,7 @@ def written(minutes: Iterable[int]) -> dict[int, list[str]]:
         lines[minute] = _lines(
             [
                 *lag_sets(report, chosen, Levels(), CLUSTER),
-                health_set(report, chosen, CLUSTER, seconds=1.5),
+                health_set(report, chosen.omitted, CLUSTER, seconds=1.5),
                 success_set(CLUSTER),
             ],
             taken_at,

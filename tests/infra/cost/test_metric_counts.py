@@ -68,7 +68,7 @@ def real(report: LagReport, levels: Levels) -> tuple[int, int]:
     chosen = plan(report, Snapshot.empty(), levels)
     sets = [
         *lag_sets(report, chosen, levels, "c"),
-        health_set(report, chosen, "c", 1.0),
+        health_set(report, chosen.omitted, "c", 1.0),
         success_set("c"),
     ]
     names = {(one.dimensions, name) for one in sets for name, _ in one.values}
