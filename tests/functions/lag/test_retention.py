@@ -217,9 +217,9 @@ LIMITS = {
     "less than a tenth of the horizon": (Sized(100, ahead=2.3 * HOUR), AT_RISK),
     "nothing was deleted so far": (Sized(1_000, ahead=1, stops=0), SAFE),
 }
-# As docs/metrics.md has them under "TimeToDataLoss": 100,000 s of 100 records a second.
+# A log that holds 100,000 s of 100 records a second.
 LOG = Sized(hours=100_000 / 3_600, speed=6_000)
-DOCUMENTED: Mapping[str, tuple[Sized, float]] = {
+BY_SIZE: Mapping[str, tuple[Sized, float]] = {
     "stands for 19 minutes": (replace(LOG, ahead=10_000 / 60, stops=20), 10_000 - 19 * 60),
     "keeps pace": (replace(LOG, ahead=20_000 / 60), NO_LOSS_SECONDS),
     "keeps pace near the start": (replace(LOG, ahead=8_000 / 60), 8_000),
@@ -241,7 +241,7 @@ RUNS = Strips(
         **{name: case.strip(85) for name, case in HEALTHY.items()},
         **{name: case.strip(20) for name, case in NEAR.items()},
         **{name: case.strip(20) for name, (case, _) in LIMITS.items()},
-        **{name: case.strip(40) for name, (case, _) in DOCUMENTED.items()},
+        **{name: case.strip(40) for name, (case, _) in BY_SIZE.items()},
         **{name: case.strip(12, read=5) for name, case in FAR_AND_NEAR.items()},
         "stopped": STOPPED.strip(60),
     },
@@ -314,6 +314,6 @@ def test_a_log_that_is_not_read_may_come_to_be_at_risk_by_size_meanwhile() -> No
     assert [left < NO_LOSS_SECONDS for left in near] == [False] * 9 + [True] * 3
 
 
-@pytest.mark.parametrize("name", DOCUMENTED)
+@pytest.mark.parametrize("name", BY_SIZE)
 def test_an_example_of_the_documentation_is_what_is_published(name: str) -> None:
-    assert last(name, "seconds_until_loss") == pytest.approx(DOCUMENTED[name][1], rel=0.02)
+    assert last(name, "seconds_until_loss") == pytest.approx(BY_SIZE[name][1], rel=0.02)
