@@ -315,5 +315,5 @@ def test_a_log_that_is_not_read_may_come_to_be_at_risk_by_size_meanwhile() -> No
 
 
 @pytest.mark.parametrize("name", BY_SIZE)
-def test_an_example_of_the_documentation_is_what_is_published(name: str) -> None:
+def test_a_log_of_known_rates_has_the_seconds_that_they_give(name: str) -> None:
     assert last(name, "seconds_until_loss") == pytest.approx(BY_SIZE[name][1], rel=0.02)
