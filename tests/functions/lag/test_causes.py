@@ -414,6 +414,10 @@ SERIES: Mapping[str, tuple[Acts, int]] = {
         {TROUBLE: both(deletes, lambda cluster: setattr(cluster.groups[0], "commit_every", 24))},
         20,
     ),
+    "all hang, and two have no owner": (
+        {TROUBLE: both(reads(0.0, 0.0), lambda cluster: cluster.groups[0].blind.update({4, 5}))},
+        MINUTES,
+    ),
     "a flood, then slow": (
         {
             0: reads(400.0, 400.0),
@@ -571,7 +575,11 @@ def test_what_a_group_is_compared_with_is_not_learnt_while_it_is_behind() -> Non
 
 @pytest.mark.parametrize(
     ("name", "cause"),
-    [("out of step, and others too", contract.UNAVAILABLE), ("set ahead", None)],
+    [
+        ("out of step, and others too", contract.UNAVAILABLE),
+        ("set ahead", None),
+        ("all hang, and two have no owner", contract.HUNG),
+    ],
 )
 def test_what_does_not_explain_it_is_not_named(name: str, cause: str | None) -> None:
     last = planted(name)[-1]
