@@ -198,8 +198,10 @@ def _named(word: str, names: list[str]) -> Iterator[str]:
 
 
 def _place(line: str) -> str:
-    """What a line is about: its key, or its first words."""
-    return re.split(r": | on | = |(?<=^to) |(?<=^[|>=]) ", line, maxsplit=1)[0]
+    """What a line is about, whatever its numbers: its key, or its first words."""
+    if line[:1] in "<>":
+        return "a condition"
+    return re.split(r": | on | = | every |(?<=^to) ", re.sub(r"\d+", "#", line), maxsplit=1)[0]
 
 
 def _cut(line: str) -> str:

@@ -9,6 +9,7 @@ the first case alone has after `without`. A case more is a line more, then `make
 from __future__ import annotations
 
 import json
+import re
 import textwrap
 from collections.abc import Iterable, Iterator
 
@@ -36,7 +37,8 @@ def test_what_each_configuration_costs(golden: Golden) -> None:
 
 
 def _item(line: str) -> str:
-    return line.partition(" = ")[0]
+    """What a line is about: a part of the bill, or whose sizes are guesses."""
+    return re.split(" = |: sizes that are", line, maxsplit=1)[0]
 
 
 def _named(words: str, items: Iterable[str]) -> Iterator[str]:
@@ -48,7 +50,7 @@ def _named(words: str, items: Iterable[str]) -> Iterator[str]:
 
 
 def lines_of(case: str) -> list[str]:
-    """Each line of a case by service and item, the sums, and the warnings."""
+    """Each line of the first cluster, the sums of others, what they share, and the warnings."""
     given = meant(json.loads(case))
     clusters = [changed(**each) for each in given.pop("clusters", [{}])]
     found = cost(*clusters, **given)
@@ -57,14 +59,13 @@ def lines_of(case: str) -> list[str]:
     for region in sorted(places):
         place = f" in {region}" if len(places) > 1 else ""
         here = [line for line in found.lines if line.region == region]
-        # One cluster's lines; of others the sums, in which tiers are shared.
-        (first, *_) = [line.cluster for line in here]
+        # Tiers of prices are shared.
+        first, *more = dict.fromkeys(each.cluster for each in here if each.cluster)
         lines += _list(f"one{place}", [line for line in here if line.cluster == first])
-        for name in dict.fromkeys(each.cluster for each in here if each.cluster):
+        for name in more:
             own = sum_usd(line for line in here if line.cluster == name)
             lines.append(f"{name}{place} = ${own:,.2f}")
         lines += _list(f"shared{place}", [line for line in here if line.cluster is None])
-        lines.append(f"all{place} = ${sum_usd(here):,.2f}")
     return lines + [f"warning: {each}" for each in found.warnings]
 
 
