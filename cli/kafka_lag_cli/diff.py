@@ -137,9 +137,9 @@ def _find_pages(
     """Each cluster of the new configuration; of one that the old one lacks every page is added."""
     store = place.open_store(AT_ONCE)
     for recorded, cluster, other in read_days(store, place, new.clusters, *period, old.clusters):
-        before = () if other is None else replay_days(recorded, other, ()).pages.pages
+        before = () if other is None else replay_days(recorded, other, ()).pages
         after = replay_days(recorded, cluster, ())
-        yield _Changes(after, find_changes(before, after.pages.pages))
+        yield _Changes(after, find_changes(before, after.pages))
 
 
 def _print_all(old: Deployment, new: Deployment, clusters: list[_Changes], screen: Console) -> None:

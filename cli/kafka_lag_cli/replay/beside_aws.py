@@ -42,7 +42,7 @@ def compare_with_aws(
         for page in _read_pages(client, cluster.name, name, parts[0], recorded, groups)
     ]
     found = {
-        reading: find_changes(find_pages(recorded, cluster, reading), there)
+        reading: find_changes(find_pages(recorded, cluster, assumed=reading), there)
         for reading in (ASSUMED, *(each for each in READINGS if each != ASSUMED))
     }
     counts = {reading: Counter(map(_kind, changes)) for reading, changes in found.items()}
@@ -110,7 +110,7 @@ def _read_pages(
             if state == ALARM:
                 end = next((at for at, other in states[place + 1 :] if other != ALARM), None)
                 group = groups.get(contributor, contributor) or None
-                yield Page.at(cluster, rule, group, begin, end)
+                yield Page(cluster=cluster, rule=rule, group=group, begin=begin, end=end)
 
 
 def describe_beside_aws(found: Mapping[str, Any]) -> Sequence[str]:

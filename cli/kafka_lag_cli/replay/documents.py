@@ -19,7 +19,7 @@ from kafka_lag.views.latest_run import Snapshots
 from kafka_lag.wording.formatting import format_list
 from kafka_lag_cli.connecting.deployment_file import read_deployment
 from kafka_lag_cli.replay.alarms import explain_left_out, metrics_watched
-from kafka_lag_cli.replay.pages import Pages, replay_alarms
+from kafka_lag_cli.replay.pages import Page, find_pages
 from kafka_lag_cli.replay.recorded import Recorded, read_recorded
 from kafka_lag_cli.state.groups_over_time import DAY_MS
 from kafka_lag_cli.state.place import SnapshotPlace
@@ -42,7 +42,7 @@ class Replay:
 
     recorded: Recorded
     cluster: Cluster
-    pages: Pages
+    pages: tuple[Page, ...]
     left_out: tuple[str, ...]
 
     @property
@@ -134,5 +134,5 @@ def _stored_clusters(store: BrowsableStore) -> list[str]:
 
 def replay_days(recorded: Recorded, cluster: Cluster, groups: tuple[str, ...]) -> Replay:
     """Returns the pages of the days; of these groups alone, if any is named."""
-    pages = replay_alarms(recorded, cluster, groups)
+    pages = find_pages(recorded, cluster, groups)
     return Replay(recorded, cluster, pages, tuple(explain_left_out(cluster, recorded.groups)))

@@ -22,7 +22,7 @@ from kafka_lag.wording.formatting import (
 )
 from kafka_lag_cli.replay.beside_aws import describe_beside_aws
 from kafka_lag_cli.replay.documents import Replay
-from kafka_lag_cli.replay.pages import ASSUMED, DELAY_MINUTES, Page, count_by_rule
+from kafka_lag_cli.replay.pages import ASSUMED, DELAY_MINUTES, Page
 from kafka_lag_cli.replay.proposals import Proposal
 from kafka_lag_cli.terminal.records import write_records
 from kafka_lag_cli.terminal.text import ColumnLayout, printable, printable_line
@@ -61,13 +61,12 @@ def print_replays(replays: Sequence[Replay], screen: Console) -> None:
     _print(
         screen,
         f"A model of CloudWatch, not AWS: a value is seen {DELAY_MINUTES} minute later, an alarm "
-        f"looks {ASSUMED.extra_points} points farther back than its periods; a range has every "
-        "reading of what AWS leaves open.",
+        f"looks {ASSUMED.extra_points} points farther back than its periods.",
     )
 
 
 def _print_one(replay: Replay, screen: Console) -> None:
-    recorded, pages = replay.recorded, replay.pages.pages
+    recorded, pages = replay.recorded, replay.pages
     minutes, runs = len(recorded.has_run), int(recorded.has_run.sum())
     unreadable = (
         f", {format_quantity(recorded.unreadable, 'run')} cannot be read"
@@ -98,38 +97,25 @@ def _print_one(replay: Replay, screen: Console) -> None:
 
 
 def _summarise(replay: Replay) -> str:
-    count = len(replay.pages.pages)
+    count = len(replay.pages)
     days = format_quantity(max(round(replay.days), 1), "day")
-    text = f"{format_quantity(count, 'page')} in {days}, {_each_week(count, replay):.1f} a week"
-    least, most = _range(replay)
-    if least == most:
-        return f"{text}."
-    return f"{text}; {least:,} to {most:,} by what AWS leaves open."
+    return f"{format_quantity(count, 'page')} in {days}, {_each_week(count, replay):.1f} a week."
 
 
 def _each_week(count: int, replay: Replay) -> float:
     return count / replay.days * _WEEK_DAYS
 
 
-def _range(replay: Replay) -> tuple[int, int]:
-    ranges = replay.pages.ranges.values()
-    if not ranges:
-        return len(replay.pages.pages), len(replay.pages.pages)
-    return sum(each.least for each in ranges), sum(each.most for each in ranges)
-
-
 def _by_alarm(replay: Replay) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
     for name in ("alarm", "pages", "a week", "groups", "median delay"):
         table.add_column(name, justify="left" if name == "alarm" else "right")
-    for rule, count in count_by_rule(replay.pages.pages).most_common():
-        pages = [page for page in replay.pages.pages if page.rule == rule]
+    for rule, count in Counter(page.rule for page in replay.pages).most_common():
+        pages = [page for page in replay.pages if page.rule == rule]
         delays = [page.delay_seconds for page in pages if page.delay_seconds is not None]
-        found = replay.pages.ranges.get(rule)
-        is_open = found is not None and found.least != found.most
         table.add_row(
             rule,
-            f"{count:,} ({found.least:,}..{found.most:,})" if found and is_open else f"{count:,}",
+            f"{count:,}",
             f"{_each_week(count, replay):.1f}",
             f"{len({page.group for page in pages if page.group is not None}) or '-'}",
             format_duration(median(delays)) if delays else "?",
@@ -212,13 +198,12 @@ def print_beside_aws(found: Sequence[Mapping[str, Any]], screen: Console) -> Non
 
 def write_replays(replays: Sequence[Replay], form: str, out: TextIO) -> None:
     """Writes JSON with all, or NDJSON and CSV with a line a page."""
-    pages = [describe_page(page) for replay in replays for page in replay.pages.pages]
+    pages = [describe_page(page) for replay in replays for page in replay.pages]
     write_records(pages, form, out, whole=[_whole(each) for each in replays], names=PAGE_NAMES)
 
 
 def _whole(replay: Replay) -> dict[str, Any]:
-    recorded, pages = replay.recorded, replay.pages.pages
-    least, most = _range(replay)
+    recorded, pages = replay.recorded, replay.pages
     return {
         "cluster": replay.cluster.name,
         "from": format_iso_time(recorded.begin),
@@ -227,8 +212,6 @@ def _whole(replay: Replay) -> dict[str, Any]:
         "unreadable_runs": recorded.unreadable,
         "summary": _summarise(replay),
         "pages_a_week": _each_week(len(pages), replay),
-        "least_pages": least,
-        "most_pages": most,
         "pages": [describe_page(page) for page in pages],
         "not_replayed": list(replay.left_out),
     }

@@ -3,10 +3,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -51,24 +49,10 @@ class Page:
     rule: str
     group: str | None
     begin: int
-    end: int | None
-    delay_seconds: float | None
-    worst_age_seconds: float | None
-    worst_status: str | None
-
-    @classmethod
-    def at(cls, cluster: str, rule: str, group: str | None, begin: int, end: int | None) -> Page:
-        """Returns a page of which no more is known than its time."""
-        return cls(
-            cluster=cluster,
-            rule=rule,
-            group=group,
-            begin=begin,
-            end=end,
-            delay_seconds=None,
-            worst_age_seconds=None,
-            worst_status=None,
-        )
+    end: int | None = None
+    delay_seconds: float | None = None
+    worst_age_seconds: float | None = None
+    worst_status: str | None = None
 
     @property
     def family(self) -> str:
@@ -76,45 +60,15 @@ class Page:
         return alarm_family(self.rule)
 
 
-@dataclass(frozen=True, slots=True)
-class Range:
-    """The fewest and the most pages, over all readings of what AWS leaves open."""
-
-    least: int
-    most: int
-
-    def plus(self, other: Range | None) -> Range:
-        """With the pages of others of the same rule."""
-        return self if other is None else Range(self.least + other.least, self.most + other.most)
-
-
-@dataclass(frozen=True, slots=True)
-class Pages:
-    """Pages by time, and how many of each rule there may be."""
-
-    pages: tuple[Page, ...]
-    ranges: dict[str, Range]
-
-
-def replay_alarms(recorded: Recorded, cluster: Cluster, only: Collection[str] = ()) -> Pages:
-    """Every page of the alarms that the configuration deploys for a cluster and its groups, or for
-    `only` some of these.
-    """
-    ranges: dict[str, Range] = {}
-    if not only and (condition := heartbeat(cluster)) is not None:
-        runs, before = _runs(recorded, condition)
-        ranges[HEARTBEAT.name] = _count(runs, condition, since=before)
-    for alarm, values in _watched(recorded, cluster, only):
-        unmute = partial(_unmute, recorded=recorded, cluster=cluster, alarm=alarm)
-        counted = _count(values, alarm.condition, spans=unmute)
-        ranges[alarm.name] = counted.plus(ranges.get(alarm.name))
-    return Pages(find_pages(recorded, cluster, ASSUMED, only), ranges)
-
-
 def find_pages(
-    recorded: Recorded, cluster: Cluster, assumed: Assumptions, only: Collection[str] = ()
+    recorded: Recorded,
+    cluster: Cluster,
+    only: Collection[str] = (),
+    assumed: Assumptions = ASSUMED,
 ) -> tuple[Page, ...]:
-    """Every page by a set of assumptions, in order of time."""
+    """Returns, in order of time, every page of the alarms that a configuration deploys for a
+    cluster and its groups, or for `only` some of these.
+    """
     found: list[Page] = []
     if not only and (condition := heartbeat(cluster)) is not None:
         found += _reporter_pages(recorded, cluster, condition, assumed)
@@ -140,11 +94,6 @@ def _runs(recorded: Recorded, condition: Condition) -> tuple[Grid, int]:
     return runs[:, None], before
 
 
-def count_by_rule(pages: Sequence[Page]) -> Counter[str]:
-    """Pages by rule."""
-    return Counter(page.rule for page in pages)
-
-
 def _unmute(
     spans: Iterator[_Span], recorded: Recorded, cluster: Cluster, alarm: GroupAlarm
 ) -> Iterator[_Span]:
@@ -161,24 +110,6 @@ def _unmute(
             at += max((mute.until - recorded.time(at)) // MINUTE_MS, 1)
         if at < end:
             yield series, at, end
-
-
-def _count(
-    values: Grid,
-    condition: Condition,
-    since: int = 0,
-    spans: Callable[[Iterator[_Span]], Iterator[_Span]] = lambda found: found,
-) -> Range:
-    """Count pages from the row `since` on."""
-    readings = {
-        reading if condition.contributors else replace(reading, series_end=ASSUMED.series_end)
-        for reading in READINGS
-    }
-    counts = []
-    for reading in readings:
-        found = spans(find_spans(find_states(values, condition, reading, DELAY_MINUTES)))
-        counts.append(sum(begin >= since for _, begin, _ in found))
-    return Range(min(counts), max(counts))
 
 
 def _reporter_pages(
@@ -198,8 +129,6 @@ def _reporter_pages(
             begin=recorded.time(begin - earlier),
             end=recorded.time(end - earlier) if end < len(runs) else None,
             delay_seconds=float(begin - earlier - last[begin - earlier]) * _MINUTE_SECONDS,
-            worst_age_seconds=None,
-            worst_status=None,
         )
 
 

@@ -20,7 +20,7 @@ from dev.sim.cases.alarms import DAY, MINUTES, Incident, Track, plant
 from dev.sim.reading import FIRST, MINUTE_MS, Floats
 from dev.sim.scorers import print_lines
 from kafka_lag import contract
-from kafka_lag_cli.replay.pages import replay_alarms
+from kafka_lag_cli.replay.pages import find_pages
 from kafka_lag_cli.replay.proposals import Proposal, propose_slas
 from kafka_lag_cli.replay.recorded import Recorded
 from kafka_lag_cli.state.groups_over_time import GroupsOverTime, Period
@@ -70,7 +70,7 @@ def score(seed: int) -> Verdict:
     tracks, incidents = plant(seed)
     recorded = record(tracks, np.random.default_rng([seed, 1]))
     proposals = list(propose_slas(recorded, make_document([]), BUDGET))
-    pages = replay_alarms(recorded, make_document(proposals)).pages
+    pages = find_pages(recorded, make_document(proposals))
     found = [Page(page.group, (page.begin - FIRST) // MINUTE_MS) for page in pages if page.group]
     return judge(seed, incidents, [page for page in found if page.begin >= SPLIT], proposals)
 
