@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 import sys
 from collections.abc import Callable, Sequence
@@ -11,9 +12,8 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import click
-import tomlkit
+from jinja2 import Environment, StrictUndefined, Template
 from pydantic import TypeAdapter, ValidationError
-from tomlkit.items import Table
 
 from kafka_lag.errors import ConfigError
 from kafka_lag.wording.formatting import format_list
@@ -47,6 +47,7 @@ from kafka_lag_config.types import KafkaArn
 Ask: TypeAlias = Callable[[str, Sequence[str], str | None], str]
 
 STDOUT = "-"
+_TEMPLATE = Path(__file__).with_name("deployment.toml.j2")
 _DEFAULT_FILE = "deployment.toml"
 _SECRET_LOGINS = ("scram", "tls")
 _NAMED = 5
@@ -160,23 +161,28 @@ def draft(arn: str, session: Any, chosen: InitOptions, ask: Ask | None) -> str:
     email = chosen.email
     if not email and ask:
         email = tuple(ask("E-mail for alarms and reports (empty for none)", (), "").split())
-    document = tomlkit.document()
-    document.add(
-        tomlkit.comment(f"The deployment of lag collectors for the MSK cluster {msk.name}.")
+    needs_secret = login.secret_arn is not None
+    text = _template().render(
+        msk=msk,
+        name=chosen.name or msk.name,
+        email=list(email),
+        network=network,
+        subnets=subnets,
+        brokers=groups,
+        ways=_find_ways(network, subnets, needs_secret=needs_secret),
+        login=login,
     )
-    document.add(tomlkit.comment("docs/configuration.md has every key."))
-    document.add(tomlkit.nl())
-    document.add("shared", _shared(email))
-    clusters = tomlkit.aot()
-    cluster = tomlkit.table()
-    _cluster(cluster, msk, chosen.name)
-    cluster.add("vpc", _vpc(network, subnets, groups, needs_secret=login.secret_arn is not None))
-    cluster.add("auth", _auth(login))
-    clusters.append(cluster)
-    document.add("clusters", clusters)
-    text = tomlkit.dumps(document)
     check(toml_in(text, "the draft"), "the draft", Path())
     return text
+
+
+def _template() -> Template:
+    """Returns the configuration's template; TOML writes strings and lists as JSON does."""
+    environment = Environment(  # noqa: S701 - a file of TOML is no page
+        trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True, undefined=StrictUndefined
+    )
+    environment.filters["toml"] = json.dumps
+    return environment.from_string(_TEMPLATE.read_text("utf-8"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,125 +253,44 @@ def _network(session: Any, msk: MskCluster, region: str) -> VpcNetwork:
     return read_network(client, next(iter(places.values())), region)
 
 
-def _shared(email: Sequence[str]) -> Table:
-    shared = tomlkit.table(is_super_table=True)
-    notify = tomlkit.table()
-    if email:
-        notify.add(tomlkit.comment("AWS sends a message that each address must confirm once."))
-        notify.add("email", list(email))
-    else:
-        notify.add(tomlkit.comment("Nobody hears of alarms yet: name who does."))
-        notify.add(tomlkit.comment('email = ["kafka-oncall@example.com"]'))
-    shared.add("notify", notify)
-    return shared
+@dataclass(frozen=True, slots=True)
+class _Ways:
+    """The ways from the subnets to AWS: `leads` are those of their default routes.
+
+    `made` and `existing` are kinds of endpoints, `opened` the security groups of the existing ones.
+    """
+
+    leads: list[str]
+    nat: bool
+    made: list[str]
+    existing: list[str]
+    opened: list[str]
+    route_tables: list[str]
+
+    @property
+    def makes_secrets(self) -> bool:
+        return "secrets_manager" in self.made
 
 
-def _cluster(cluster: Table, msk: MskCluster, name: str | None) -> None:
-    cluster.add("name", name or msk.name)
-    cluster.add(tomlkit.comment("Region and account are those of the ARN."))
-    cluster.add("arn", msk.arn)
-    if msk.is_express:
-        cluster.add(tomlkit.comment("Express brokers have no disks that could be full."))
-        cluster.add("broker_type", "express")
-    cluster.add(tomlkit.nl())
-    cluster.add(tomlkit.comment("People at a console read what they like, nobody waits for them."))
-    deny = tomlkit.inline_table()
-    deny.append("deny", tomlkit.string("^console-consumer-", literal=True))
-    cluster.add("groups", deny)
-    cluster.add(tomlkit.comment("Seconds that a group may be late, by an expression for names:"))
-    cluster.add(tomlkit.comment("sla_seconds = { '^billing$' = 300 }"))
-    cluster.add(tomlkit.comment("Exact names of groups with alarms of their own:"))
-    cluster.add(tomlkit.comment('alarms.groups = ["billing"]'))
-    cluster.add(tomlkit.nl())
-
-
-def _vpc(
-    network: VpcNetwork,
-    subnets: Sequence[Subnet],
-    brokers: Sequence[str],
-    *,
-    needs_secret: bool,
-) -> Table:
-    vpc = tomlkit.table()
-    vpc.add("id", network.id)
-    two = len(subnets) > 1
-    vpc.add(
-        tomlkit.comment(
-            "In two zones, so that one may fail."
-            if two
-            else "One zone alone has subnets: when it fails, the collector does too."
-        )
-    )
-    vpc.add("subnets", [subnet.id for subnet in subnets])
-    if brokers:
-        others = f" ({', '.join(brokers[1:])} are the brokers' too.)" if brokers[1:] else ""
-        vpc.add(tomlkit.comment(f"Is opened for the collector on the brokers' port.{others}"))
-        vpc.add("brokers_security_group", brokers[0])
-    ways = {subnet.way_out for subnet in subnets}
-    nat = ways <= {"nat", "other"}
-    _add_endpoints(vpc, network, subnets, needs_secret=needs_secret, nat=nat)
-    if ways == {"nat"}:
-        vpc.add(tomlkit.comment("The subnets have a NAT gateway."))
-    elif nat:
-        vpc.add(tomlkit.comment("The default route leads to a transit gateway, firewall or the"))
-        vpc.add(tomlkit.comment("like: false if AWS's public addresses cannot be reached there."))
-    else:
-        vpc.add(tomlkit.comment("The subnets have no NAT gateway."))
-    vpc.add("nat", nat)
-    return vpc
-
-
-def _add_endpoints(
-    vpc: Table,
-    network: VpcNetwork,
-    subnets: Sequence[Subnet],
-    *,
-    needs_secret: bool,
-    nat: bool,
-) -> None:
+def _find_ways(network: VpcNetwork, subnets: Sequence[Subnet], *, needs_secret: bool) -> _Ways:
     """Uses what is there, and makes the rest: S3's, which is free, and what NAT does not reach."""
+    leads = sorted({subnet.way_out for subnet in subnets})
+    nat = set(leads) <= {"nat", "other"}
     tables = list(dict.fromkeys(subnet.route_table for subnet in subnets))
     missing = [table for table in tables if table not in network.gateway_tables()]
     s3 = network.interface("s3") if missing else None
     secrets = network.interface("secrets_manager") if needs_secret else None
     makes_s3 = bool(missing) and s3 is None
     makes_secrets = needs_secret and secrets is None and not nat
-    there = ("s3",) * (not makes_s3) + ("secrets_manager",) * (secrets is not None)
-    if there and not nat:
-        vpc.add(tomlkit.comment("The subnets reach these by endpoints that are there."))
-        vpc.add("existing_endpoints", list(there))
     opened = [group for each in (s3, secrets) if each for group in each.security_groups[:1]]
-    if opened:
-        vpc.add(tomlkit.comment("Of endpoints that are there: opened for the collector on 443."))
-        vpc.add("endpoint_security_groups", list(dict.fromkeys(opened)))
-    if makes_s3:
-        vpc.add(tomlkit.comment("The route tables of the subnets have no S3 endpoint, which is"))
-        vpc.add(tomlkit.comment("free; it is made, and goes with the cluster's stack."))
-        vpc.add("route_tables", missing)
-    if makes_secrets:
-        vpc.add(tomlkit.comment("The VPC has no endpoint of Secrets Manager; one is made, which"))
-        vpc.add(tomlkit.comment("is paid by the hour (kafka-lag cost) and lets in this range."))
-        vpc.add("cidr", network.cidr_of(network.subnets))
-    if makes_s3 or makes_secrets:
-        endpoints = tomlkit.inline_table()
-        for kind, made in (("s3", makes_s3), ("secrets_manager", makes_secrets)):
-            if made:
-                endpoints.append(kind, made)
-        vpc.add("endpoints", endpoints)
-
-
-def _auth(login: _Login) -> Table:
-    auth = tomlkit.table()
-    auth.add("type", "none" if login.type == "plaintext" else login.type)
-    if login.type == "plaintext":
-        auth.add(tomlkit.comment("The brokers speak no TLS to clients that do not log in."))
-        auth.add("plaintext", value=True)
-    if login.secret_arn:
-        auth.add("secret_arn", login.secret_arn)
-    if login.kms_key_arn:
-        auth.add(tomlkit.comment("The key that encrypts the secret."))
-        auth.add("kms_key_arn", login.kms_key_arn)
-    return auth
+    return _Ways(
+        leads=[*leads],
+        nat=nat,
+        made=["s3"] * makes_s3 + ["secrets_manager"] * makes_secrets,
+        existing=["s3"] * (not makes_s3) + ["secrets_manager"] * (secrets is not None),
+        opened=list(dict.fromkeys(opened)),
+        route_tables=missing if makes_s3 else [],
+    )
 
 
 def _region(arn: str) -> str:

@@ -58,11 +58,10 @@ _PYTHONS = ("3.11", *DEPLOYABLE)
 # boto3: powertools imports it, so it is held to the version that was tested.
 _IN_THE_RUNTIME = ("boto3", "botocore", "python-dateutil", "s3transfer", "six", "urllib3")
 # The IAM signer's command line alone imports click, ours alone the others: rich, uvicorn, and
-# tomlkit and pydantic with what it needs, which read and check a configuration before a function
-# does.
+# pydantic with what it needs, which reads and checks a configuration before a function does.
 _NOT_IMPORTED = (
     *("click", "rich", "markdown-it-py", "mdurl", "pygments", "uvicorn", "h11"),
-    *("pydantic", "pydantic-core", "annotated-types", "typing-inspection", "tomlkit"),
+    *("pydantic", "pydantic-core", "annotated-types", "typing-inspection"),
 )
 # What the Glue job may import of the library.
 _SHARED_WITH_GLUE = ("kafka_lag/__init__.py", "kafka_lag/contract/", "kafka_lag/wording/")
