@@ -14,9 +14,22 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from kafka_lag import contract
 from kafka_lag_config import alarm_rules, schema
 
 DOCS = Path(__file__).parents[1] / "docs"
+
+# Words of the table of alarms.
+_DAYS = {contract.NO_LOSS_SECONDS: "30 days (no risk)"}
+_OWN = {
+    alarm_rules.SLA.name: "its `sla_seconds`",
+    alarm_rules.OFFSET_LAG.name: "its `alarms.offset_lag`",
+    alarm_rules.SLO_FAST.name: "the age of its [`slo`](configuration.md#slo)",
+    alarm_rules.SLO_SLOW.name: "the age of its [`slo`](configuration.md#slo)",
+    alarm_rules.ANOMALY.name: "the band CloudWatch has learnt",
+}
+_BY_TARGET = (alarm_rules.SLO_FAST, alarm_rules.SLO_SLOW)
+_UNITS = {None: "", 1: " minutes", 60: " hours"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +57,41 @@ class Part:
 def _parts() -> Iterator[Part]:
     for table in schema.TABLES:
         yield Part(table.file, table.behind, table.rows())
-    alarms = [*alarm_rules.markdown().splitlines(), ""]
+    alarms = _list_alarms(alarm_rules.RULES)
     yield Part("alarms.md", "## All alarms", alarms, until="#### job failure")
+
+
+def _list_alarms(rules: tuple[alarm_rules.Rule, ...]) -> list[str]:
+    """Returns the alarms as the manual shows them: a table, and a heading each with what to do."""
+    return [*_alarm_table(rules), "", *_alarm_sections(rules)]
+
+
+def _alarm_table(rules: tuple[alarm_rules.Rule, ...]) -> Iterator[str]:
+    yield "| alarm | who hears of it | metric | fires when it is | in runs | missing data |"
+    yield "|---|---|---|---|---|---|"
+    for rule in rules:
+        metric = f"`{rule.namespace} {rule.metric}`" if rule.namespace else f"`{rule.metric}`"
+        runs = f"{rule.datapoints} of {rule.periods}{_UNITS[rule.minutes]}"
+        if rule is alarm_rules.SLA:
+            runs += ", or its `alarms.sla_runs`"
+        if rule in _BY_TARGET:
+            runs = f"by its target, {rule.datapoints} at least, of {rule.periods}"
+        heard = f"| {rule.name} | {rule.severity} | {metric} |"
+        yield f"{heard} {_when(rule)} | {runs} | {rule.missing.value} |"
+
+
+def _when(rule: alarm_rules.Rule) -> str:
+    if rule.threshold is None:
+        return f"{rule.operator.value} {_OWN[rule.name]}"
+    return f"{rule.operator.value} {_DAYS.get(int(rule.threshold), f'{rule.threshold:g}')}"
+
+
+def _alarm_sections(rules: tuple[alarm_rules.Rule, ...]) -> Iterator[str]:
+    for rule in rules:
+        yield f"#### {rule.name}"
+        yield ""
+        yield f"{rule.meaning} {rule.to_do}"
+        yield ""
 
 
 def texts() -> dict[str, str]:

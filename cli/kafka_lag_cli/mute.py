@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -25,7 +25,7 @@ from kafka_lag_cli.state.groups_over_time import AT_ONCE
 from kafka_lag_cli.state.place import SnapshotPlace, place_options
 from kafka_lag_cli.state.runs import find_runs, run_of_group
 from kafka_lag_cli.terminal.text import printable
-from kafka_lag_config.alarm_rules import MUTABLE, OF_LOSS, URGENT
+from kafka_lag_config.alarm_rules import OF_GROUP, URGENT, is_muted
 from kafka_lag_config.mute import MOST_ALARMS, iso_duration, parse_duration
 from kafka_lag_config.physical_names import alarm_name, digest
 
@@ -43,7 +43,7 @@ class Muted:
     cluster: str
     group: str
     duration: str
-    losses: bool
+    window: MuteWindow
 
 
 @click.command("mute", epilog=_EXAMPLES)
@@ -77,10 +77,10 @@ def mute(
     now = time.time()
     try:
         runs = find_runs(place.open_store(AT_ONCE), place.describe(), cluster)
-        muted = Muted(deployment, run_of_group(group, runs).cluster, group, duration, losses)
-        session = open_session(place.profile)
         exactly = rf"^{re.escape(group)}\Z"
         window = MuteWindow(length, None, int(now * 1000), exactly, reason, losses)
+        muted = Muted(deployment, run_of_group(group, runs).cluster, group, duration, window)
+        session = open_session(place.profile)
         add_window(S3ConditionalObjects(session.client("s3"), place.bucket), muted.cluster, window)
         end = format_minute(int(now * 1000) + length)
         click.echo(printable(f"Messages on {group} are muted until {end}."))
@@ -125,10 +125,11 @@ def mute_alarms(client: Any, muted: Muted, now: float) -> str:
 def _list_alarms(client: Any, muted: Muted) -> list[str]:
     """Returns the urgent alarms on the group alone. Raises AwsError."""
     prefix = f"{muted.deployment}/{muted.cluster}/{URGENT}/"
-    rules = MUTABLE if muted.losses else MUTABLE - set(OF_LOSS)
+    own = (replace(rule, severity=URGENT) for rule in OF_GROUP)
     wanted = {
-        alarm_name(muted.deployment, muted.cluster, URGENT, rule, dimension_value(muted.group))
-        for rule in rules
+        alarm_name(muted.deployment, muted.cluster, URGENT, rule.name, dimension_value(muted.group))
+        for rule in own
+        if is_muted(muted.window, rule, muted.group)
     }
     with using("cloudwatch:DescribeAlarms"):
         pages = client.get_paginator("describe_alarms").paginate(AlarmNamePrefix=prefix)

@@ -437,8 +437,8 @@ OF_BROKERS = (BROKER_DISK, BROKER_CPU)
 RULES = (*OF_REPORTER, *OF_GROUP, *OF_ANY_GROUP, ANY_UNUSUAL, ANOMALY, *OF_BROKERS, REPORT_MISSING)
 OF_MESSAGES = (MESSAGES_DROPPED, MESSAGES_SILENT)
 # Mute windows can silence these: not the reporter's own alarms, nor those that scale or roll back.
-MUTABLE = frozenset(rule.name for rule in (*OF_GROUP, *OF_ANY_GROUP))
-OF_LOSS = (LOSS.name, ANY_LOSS.name)
+_MUTABLE = frozenset(rule.name for rule in (*OF_GROUP, *OF_ANY_GROUP))
+_OF_LOSS = (LOSS.name, ANY_LOSS.name)
 
 
 def configured(cluster: ClusterFacts, rule: Rule) -> Rule:
@@ -499,9 +499,9 @@ def is_muted(window: MuteWindow, rule: Rule, group: str | None) -> bool:
 
     CloudWatch mutes a query for all its groups at once, so only a window for all groups does.
     """
-    if rule.name not in MUTABLE or rule.severity != URGENT:
+    if rule.name not in _MUTABLE or rule.severity != URGENT:
         return False
-    if rule.name in OF_LOSS and not window.losses:
+    if rule.name in _OF_LOSS and not window.losses:
         return False
     return window.groups is None if group is None else window.mutes(group)
 
@@ -645,48 +645,3 @@ def _select(rule: Rule, namespace: str, cluster: str) -> str:
 
 def _condition(group: str) -> str:
     return f"AND {_GROUP}!='{dimension_value(group)}'"
-
-
-_DAYS = {contract.NO_LOSS_SECONDS: "30 days (no risk)"}
-_OWN = {
-    SLA.name: "its `sla_seconds`",
-    OFFSET_LAG.name: "its `alarms.offset_lag`",
-    SLO_FAST.name: "the age of its [`slo`](configuration.md#slo)",
-    SLO_SLOW.name: "the age of its [`slo`](configuration.md#slo)",
-    ANOMALY.name: "the band CloudWatch has learnt",
-}
-_BY_TARGET = (SLO_FAST, SLO_SLOW)
-_UNITS = {None: "", 1: " minutes", 60: " hours"}
-
-
-def markdown(rules: tuple[Rule, ...] = RULES) -> str:
-    """The alarms as the manual shows them: a table, and what to do under a heading each."""
-    return "\n".join([*_table(rules), "", *_sections(rules)]).rstrip() + "\n"
-
-
-def _table(rules: tuple[Rule, ...]) -> Iterator[str]:
-    yield "| alarm | who hears of it | metric | fires when it is | in runs | missing data |"
-    yield "|---|---|---|---|---|---|"
-    for rule in rules:
-        metric = f"`{rule.namespace} {rule.metric}`" if rule.namespace else f"`{rule.metric}`"
-        runs = f"{rule.datapoints} of {rule.periods}{_UNITS[rule.minutes]}"
-        if rule is SLA:
-            runs += ", or its `alarms.sla_runs`"
-        if rule in _BY_TARGET:
-            runs = f"by its target, {rule.datapoints} at least, of {rule.periods}"
-        heard = f"| {rule.name} | {rule.severity} | {metric} |"
-        yield f"{heard} {_when(rule)} | {runs} | {rule.missing.value} |"
-
-
-def _when(rule: Rule) -> str:
-    if rule.threshold is None:
-        return f"{rule.operator.value} {_OWN[rule.name]}"
-    return f"{rule.operator.value} {_DAYS.get(int(rule.threshold), f'{rule.threshold:g}')}"
-
-
-def _sections(rules: tuple[Rule, ...]) -> Iterator[str]:
-    for rule in rules:
-        yield f"#### {rule.name}"
-        yield ""
-        yield f"{rule.meaning} {rule.to_do}"
-        yield ""

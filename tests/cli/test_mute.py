@@ -49,7 +49,8 @@ def test_the_groups_own_alarms_are_muted_from_the_next_minute_on(
             rule = {"Rule": {"Schedule": schedule}, "MuteTargets": {"AlarmNames": names}}
             name = "kafka-lag/shop/mute-now/0c95c7ece1ce"
             stub.add_response("put_alarm_mute_rule", {}, {"Name": name, **rule})
-        muted = Muted("kafka-lag", "shop", "billing", "30m", losses)
+        window = MuteWindow(HOUR, at_ms=NOON, groups=r"^billing\Z", losses=losses)
+        muted = Muted("kafka-lag", "shop", "billing", "30m", window)
         said = mute_alarms(client, muted, NOON / 1000)
         stub.assert_no_pending_responses()
 

@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from dev.sim.cloudwatch.evaluation import Point
 from dev.sim.cloudwatch.expressions import Expression
 from dev.sim.cloudwatch.metrics import Metrics, Series, minutes_of
-from kafka_lag_config.simulation.evaluation import Assumptions, Counts, Point
+from kafka_lag_config.simulation.evaluation import Assumptions, Counts
 
 Properties = Mapping[str, Any]
 

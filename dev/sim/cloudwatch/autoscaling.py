@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dev.sim.cloudwatch.alarms import MetricStat, Watched
+from dev.sim.cloudwatch.evaluation import state_of
 from dev.sim.cloudwatch.expressions import Expression
 from dev.sim.cloudwatch.metrics import Metrics, Series
 from kafka_lag import contract
@@ -29,7 +30,6 @@ from kafka_lag_config.simulation.evaluation import (
     INSUFFICIENT_DATA,
     Assumptions,
     Counts,
-    state_of,
 )
 
 # The names under which metrics are published here.

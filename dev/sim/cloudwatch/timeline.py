@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dev.sim.cloudwatch.alarms import Properties, Watched, find_contributors, is_query
+from dev.sim.cloudwatch.evaluation import state_of
 from dev.sim.cloudwatch.metrics import Metrics, Series
 from kafka_lag_config.simulation.evaluation import (
     ALARM,
     INSUFFICIENT_DATA,
     OK,
     Assumptions,
-    state_of,
 )
 
 _ACTIONS = {

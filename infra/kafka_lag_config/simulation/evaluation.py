@@ -1,16 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One evaluation of an alarm: from the newest data points, some missing, to a state."""
+"""What an evaluation of an alarm goes by: its counts, and what AWS leaves open."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal
 
 OK, ALARM, INSUFFICIENT_DATA = "OK", "ALARM", "INSUFFICIENT_DATA"
-
-# A data point: breaching or not, None where it is missing.
-Point: TypeAlias = bool | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,37 +35,3 @@ class Counts:
     datapoints: int
     periods: int
     missing: str = "missing"
-
-
-def state_of(
-    points: Sequence[Point], counts: Counts, previous: str, undecided: str = "retain"
-) -> str:
-    """The state after these points of the evaluation range, oldest first.
-
-    As many real points as there are periods decide alone, the newest of them. With fewer, all of
-    them count, and missing ones are filled in only up to the number of periods.
-    """
-    real = [point for point in points if point is not None]
-    missing = counts.periods - len(real)
-    if missing <= 0:
-        return _counted(sum(real[-counts.periods :]), counts)
-    if counts.missing in ("breaching", "notBreaching"):
-        filled = missing if counts.missing == "breaching" else 0
-        return _counted(sum(real) + filled, counts)
-    if real and (sum(real) >= counts.datapoints or not all(real)):
-        return _counted(sum(real), counts)
-    if counts.missing == "ignore":
-        return previous
-    return _breaches_and_gaps(points, counts, previous if undecided == "retain" else OK)
-
-
-def _counted(breaching: int, counts: Counts) -> str:
-    return ALARM if breaching >= counts.datapoints else OK
-
-
-def _breaches_and_gaps(points: Sequence[Point], counts: Counts, undecided: str) -> str:
-    """AWS's rule on premature alarms: the oldest breach must be no younger than M points."""
-    if all(point is None for point in points):
-        return INSUFFICIENT_DATA
-    oldest = next(index for index, point in enumerate(points) if point is not None)
-    return ALARM if len(points) - oldest >= counts.datapoints else undecided

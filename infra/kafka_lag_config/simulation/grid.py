@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The states of many alarms at once: one condition on a grid of minutes and series.
 
-The same states, minute by minute, as `timeline` gives for one alarm, which reads like AWS's text;
-here an evaluation range is a difference of running sums, so that months of hundreds of groups take
-seconds. Only alarms that read Maximum, which is every one of this project on groups.
+The same states, minute by minute, as `timeline` of dev/sim gives for one alarm, which reads like
+AWS's text; here an evaluation range is a difference of running sums, so that months of hundreds of
+groups take seconds. Only alarms that read Maximum, which is every one of this project on groups.
 """
 
 from __future__ import annotations

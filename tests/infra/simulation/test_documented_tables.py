@@ -5,14 +5,13 @@ from __future__ import annotations
 
 import pytest
 
+from dev.sim.cloudwatch.evaluation import Point, state_of
 from dev.sim.cloudwatch.expressions import Expression
 from kafka_lag_config.simulation.evaluation import (
     ALARM,
     INSUFFICIENT_DATA,
     OK,
     Counts,
-    Point,
-    state_of,
 )
 
 RETAIN = "retain"
