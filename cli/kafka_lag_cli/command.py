@@ -44,6 +44,7 @@ _SUBCOMMANDS = {
 }
 # What people type, of earlier versions or of other programs, and what it is here.
 _INSTEAD = {
+    "--bootstrap-servers": "kafka-lag show reads a cluster.",
     "--once": "kafka-lag show reads once.",
     "--gap": "kafka-lag show has it; here it is --interval.",
     "--interval": "kafka-lag watch has it.",

@@ -17,13 +17,12 @@ _GENERAL = "options"
 
 # The options that a variable may set, too, by their long names.
 _WITH_VARIABLE = ("bootstrap-servers", "command-config", "config", "state", "profile")
-_SNAPSHOTS = {"s3", "at"}
 _LOGIN = {"iam", "username", "password_env", "password_file"}
 # What on the command line makes a parameter's variable count for nothing: another source.
 _REPLACED_BY = {
-    "bootstrap_servers": {"config", *_SNAPSHOTS},
-    "command_config": {"config", "profile", *_SNAPSHOTS, *_LOGIN},
-    "config": {"bootstrap_servers", "command_config", *_SNAPSHOTS},
+    "bootstrap_servers": {"config", "s3"},
+    "command_config": {"config", "profile", "s3", *_LOGIN},
+    "config": {"bootstrap_servers", "command_config", "s3"},
 }
 
 

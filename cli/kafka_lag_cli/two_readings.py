@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two readings of a cluster, by which `show` and `why` see who stands still."""
+"""Two readings of a cluster, by which `show` sees who stands still."""
 
 from __future__ import annotations
 

@@ -46,7 +46,6 @@ def test_only_what_means_the_same_everywhere_has_a_variable() -> None:
         (SERVERS, "show --config file", False),
         (SERVERS, "serve --state s3://b", False),
         (SERVERS, "show --command-config file", True),
-        (SERVERS, "why billing --at 03:10", False),
         (CONFIG, "show -b broker:9092", False),
         (CONFIG, "replay --state s3://b", True),
         (LOGIN, "show -b broker:9092", True),

@@ -191,18 +191,16 @@ def names_brokers(options: Mapping[str, Any]) -> bool:
     return any(options[name] for name in _BROKERS)
 
 
-def refuse_without_brokers(
-    options: Mapping[str, Any], of_collector: Collection[str], allowed: Collection[str] = ()
-) -> None:
+def refuse_without_brokers(options: Mapping[str, Any], of_collector: Collection[str]) -> None:
     """Raises click.UsageError for options of a collector, of which there is none: those of the
-    login and the rules but for the `allowed`, and these; and for AWS's without a bucket.
+    login and the rules, and these; and for AWS's without a bucket.
     """
     ctx = click.get_current_context()
     reads_bucket = bool(options["state"] and options["state"].bucket)
     for parameter in ctx.command.params:
         section, name = getattr(parameter, "section", None), str(parameter.name)
         given = given_name(ctx, parameter) if isinstance(parameter, click.Option) else None
-        if given is None or name in allowed:
+        if given is None:
             continue
         if name in _OF_AWS:
             if not (reads_bucket or is_from_variable(name)):

@@ -108,8 +108,7 @@ def group_details(
     members.caption = _without_partitions(row, partitions)
     shown: list[RenderableType] = [
         Text.assemble((printable(name), "bold")),
-        *_lines(row, snapshot.taken_at, is_new=_is_new(partitions)),
-        *_explain(row),
+        *describe_group(row, snapshot.taken_at, is_new=_is_new(partitions)),
         *_causes_of_loss(snapshot, name),
         Text(),
     ]
@@ -128,6 +127,12 @@ def _is_new(partitions: Sequence[Row]) -> bool:
     """Return true if no partition was read often enough for a status: what is seen may be old."""
     seen = [row["observations"] for row in partitions if row["observations"] is not None]
     return bool(seen) and max(seen) <= _FIRST_JUDGED
+
+
+def describe_group(row: Row, now: int, *, is_new: bool = False) -> Iterable[Text]:
+    """Yields what the group does, its cause and what to do; what `is_new` may have begun before."""
+    yield from _lines(row, now, is_new=is_new)
+    yield from _explain(row)
 
 
 def _lines(row: Row, now: int, *, is_new: bool) -> Iterable[Text]:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TextIO, TypeAlias
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from kafka_lag import contract
@@ -25,16 +24,15 @@ from kafka_lag.wording.formatting import (
 )
 from kafka_lag.wording.words import (
     ALWAYS_REBALANCING,
-    NO_SHARED_LAG,
     breaks_sla,
     describe_skip,
     find_word,
     is_always_rebalancing,
-    lacks_shared_lag,
 )
 from kafka_lag_cli.state.groups_over_time import MINUTE_MS
+from kafka_lag_cli.terminal.group_details import describe_group
 from kafka_lag_cli.terminal.group_rows import Row
-from kafka_lag_cli.terminal.group_table import STATUS_COLOURS, status_level, status_words, time_lag
+from kafka_lag_cli.terminal.group_table import STATUS_COLOURS, status_text, unknown
 from kafka_lag_cli.terminal.records import write_records
 from kafka_lag_cli.terminal.text import ColumnLayout, printable
 from kafka_lag_cli.why.explanation import Explanation
@@ -69,111 +67,37 @@ def print_explanation(found: Explanation, screen: Console) -> None:
     row, now = found.row, found.row["taken_at"]
     title = f"{printable(row['consumer_group'])} on {found.cluster} at {format_minute(now)}"
     screen.print(Text(title, "bold"), soft_wrap=True)
-    _print_pairs(screen, list(_head(found)))
-    if found.text is not None:
-        # Whole on its line, so that it can be copied.
-        screen.print(Text(f"to look   {printable(found.text.command)}"), soft_wrap=True)
-        if found.text.repair is not None:
-            screen.print(Text(f"to repair {printable(found.text.repair)}"), soft_wrap=True)
+    for line in (*describe_group(row, now), *_describe_rest(found)):
+        # Commands are whole on their lines, so that they can be copied.
+        screen.print(line, soft_wrap=line.plain.startswith(("to look", "to repair")))
     screen.print()
     _print_timeline(found, screen)
 
 
-def _print_pairs(screen: Console, pairs: Sequence[tuple[str, Text]]) -> None:
-    """A name and what is said of it, which goes on below itself."""
-    table = Table.grid(padding=(0, 2, 0, 0), pad_edge=False)
-    table.add_column(no_wrap=True, min_width=8)
-    table.add_column(overflow="fold")
-    for name, value in pairs:
-        table.add_row(name, value)
-    screen.print(table)
-
-
-def _head(found: Explanation) -> Iterator[tuple[str, Text]]:
-    row, now = found.row, found.row["taken_at"]
-    words = status_words(row, row["worst_status"])
-    status, worst = row["status_since"], row["worst_status_since"]
-    did = ", ".join(words)
-    if worst is not None and worst != status:
-        did += f" since {format_time_of_day(worst, now)}"
-    began = "" if status is None else f" since {format_time_of_day(status, now)}"
-    yield "status", Text.assemble(status_level(row), began, f"; {did}" if words else "")
-    yield "lag", Text.assemble(_count(row["lag"]), " records, the oldest ", time_lag(row))
-    yield (
-        "rates",
-        Text(
-            f"{_rate(row['produce_rate'])} written, {_rate(row['consume_rate'])} read"
-            f"{' or deleted unread' if row['records_lost'] else ''} (averages of the last "
-            f"minutes); {_members(row['members'])}"
-        ),
-    )
-    if row["owner"]:
-        yield "owner", Text(printable(row["owner"]))
-    if found.text is not None:
-        yield "cause", Text(printable(found.text.happened), "bold")
-    else:
-        yield "cause", Text(_explain_none(found))
-    if (to_do := advise(row)) is not None:
-        yield "to do", Text(printable(to_do))
+def _describe_rest(found: Explanation) -> Iterator[Text]:
+    """Yields the last cause that there was, the last skip, and others in trouble."""
+    now = found.row["taken_at"]
+    last = next((each for each in reversed(found.timeline.minutes) if each.row["cause"]), None)
+    if found.text is None:
+        why = "none" if found.row["status"] == contract.OK else "not known"
+        if len(found.timeline.minutes) == 1:
+            why = "not known before the second run"
+        if found.row["cause"] is not None:
+            why = f"{find_word(found.row['cause'])}, which a later version has named"
+        elif last is not None:
+            at = format_time_of_day(last.taken_at, now)
+            why += f"; until {at} it was: {find_word(last.row['cause'])}"
+        yield Text(f"cause: {why}")
     if (skip := found.timeline.last_skip()) is not None:
         at = format_time_of_day(skip["skipped_at"], now)
-        yield "skipped", Text(f"{describe_skip(skip)}, at {at}")
-    if row["runbook_url"]:
-        yield "runbook", Text(printable(row["runbook_url"]))
+        yield Text(f"skipped: {describe_skip(skip)}, at {at}")
     if found.others:
-        yield "others", Text(f"also in trouble on its topics: {_list_others(found.others)}")
-
-
-def _members(number: int | None) -> str:
-    return f"{_UNKNOWN} members" if number is None else format_quantity(number, "member")
-
-
-def _explain_none(found: Explanation) -> str:
-    """Why there is no cause, and the last one that there was."""
-    row = found.row
-    if row["cause"] is not None:
-        return f"{find_word(row['cause'])}, which a later version has named"
-    last = next((each for each in reversed(found.timeline.minutes) if each.row["cause"]), None)
-    before = ""
-    if last is not None:
-        at = format_time_of_day(last.taken_at, row["taken_at"])
-        before = f"; until {at} it was: {find_word(last.row['cause'])}"
-    if row["status"] is None:
-        why = f"not known, as the status is not: {_explain_no_status(found)}"
-    elif _is_in_trouble(row):
-        why = "not known: this run was made by a version that finds none"
-    else:
-        why = "none: the group is OK"
-    return f"{why}{before}"
-
-
-def _explain_no_status(found: Explanation) -> str:
-    """Why the group has no status in this run."""
-    row = found.row
-    if row["status_reason"] in contract.LAST_ROW_REASONS:
-        return find_word(row["status_reason"])
-    if row["unread_reason"] is not None:
-        return find_word(row["unread_reason"])
-    if lacks_shared_lag(row):
-        return NO_SHARED_LAG
-    if row["partitions_unknown"]:
-        return f"{format_quantity(row['partitions_unknown'], 'partition')} could not be read"
-    if row["lag"] is None and row["partitions_uncommitted"]:
-        uncommitted = format_quantity(row["partitions_uncommitted"], "partition")
-        return f"the group has committed nothing on {uncommitted}, so it has no lag"
-    if row["lag"] is None:
-        return "no partition of the group is read"
-    if len(found.timeline.minutes) == 1:
-        return "a status takes two runs"
-    return "the runs so far do not prove how old its next record is"
-
-
-def _list_others(rows: Sequence[Row]) -> str:
-    names = [
-        printable(row["consumer_group"]) + (f" ({find_word(row['cause'])})" if row["cause"] else "")
-        for row in rows
-    ]
-    return format_list(names, _MOST_OTHERS)
+        names = [
+            printable(other["consumer_group"])
+            + (f" ({find_word(other['cause'])})" if other["cause"] else "")
+            for other in found.others
+        ]
+        yield Text(f"also in trouble on its topics: {format_list(names, _MOST_OTHERS)}")
 
 
 def _print_timeline(found: Explanation, screen: Console) -> None:
@@ -231,12 +155,12 @@ def _rate(rate: float | None) -> str:
 
 
 def _count(number: int | None) -> Text:
-    return Text(_UNKNOWN, "dim") if number is None else Text(f"{number:,}")
+    return unknown() if number is None else Text(f"{number:,}")
 
 
 def _age(seconds: float | None) -> Text:
     if seconds is None:
-        return Text(_UNKNOWN, "dim")
+        return unknown()
     return Text(format_short_duration(seconds, precise=True) if seconds else "0")
 
 
@@ -364,12 +288,11 @@ def _rank(row: Row) -> tuple[Any, ...]:
 
 def _trouble(cluster: str, row: Row, now: int) -> dict[str, Text]:
     text = describe_cause(row)
-    words = status_words(row, row["worst_status"])
     since = row["status_since"] if row["worst_status"] is None else row["worst_status_since"]
     return {
         "group": Text(printable(row["consumer_group"])),
         "cluster": Text(cluster),
-        "status": Text(" ").join([status_level(row), *([Text(", ".join(words))] if words else [])]),
+        "status": status_text(row, row["worst_status"]),
         "since": Text(_UNKNOWN if since is None else _to_the_minute(since, now)),
         "cause": Text(_name_cause(row)),
         "why": Text("" if text is None else printable(text.happened)),

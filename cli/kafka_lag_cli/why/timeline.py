@@ -186,22 +186,15 @@ def _jumps(row: Row, since: int) -> bool:
 
 
 def fold(timeline: Timeline) -> list[Stretch]:
-    """Return as many stretches as a terminal holds, in order of time.
+    """Returns as many stretches as a terminal holds, in order of time.
 
-    Runs are in one stretch while status, cause and members stay. If that makes too many, members
-    may differ, then all may. Trouble that goes on is shown in parts, so that it can be seen to
-    grow.
+    Runs are in one stretch while status, cause and members stay; if that makes too many, all may
+    differ. Trouble that goes on is shown in parts, so that it can be seen to grow.
     """
-    parts = (timeline.until - timeline.since) / _PARTS
-    for is_alike, longest in (
-        (_stay, parts),
-        (_keep_status, parts),
-        (_keep_status, 2 * parts),
-        (lambda _, __: True, (timeline.until - timeline.since) / (_MOST_STRETCHES - 2)),
-    ):
-        stretches = _split(timeline, is_alike, longest)
-        if len(stretches) <= _MOST_STRETCHES:
-            break
+    whole = timeline.until - timeline.since
+    stretches = _split(timeline, _stay, whole / _PARTS)
+    if len(stretches) > _MOST_STRETCHES:
+        stretches = _split(timeline, lambda _, __: True, whole / (_MOST_STRETCHES - 2))
     return stretches
 
 
@@ -242,15 +235,11 @@ def _is_gap(before: Minute, now: Minute, timeline: Timeline) -> bool:
     return now.taken_at - before.taken_at > _LATE * timeline.interval_ms
 
 
-def _keep_status(before: Minute, now: Minute) -> bool:
-    names = ("status", "worst_status", "cause")
-    return all(before.row[name] == now.row[name] for name in names)
-
-
 def _stay(before: Minute, now: Minute) -> bool:
-    return _keep_status(before, now) and _keep_members(before, now)
-
-
-def _keep_members(before: Minute, now: Minute) -> bool:
+    """Returns true if the group does the same; members that are not known are no change."""
+    names = ("status", "worst_status", "cause")
     counts = before.row["members"], now.row["members"]
-    return None in counts or counts[0] == counts[1]
+    is_known = None not in counts
+    return all(before.row[name] == now.row[name] for name in names) and (
+        not is_known or counts[0] == counts[1]
+    )
