@@ -194,6 +194,16 @@ class Flap(Event):
     lasts: float | None = None
 
 
+class Move(Event):
+    """Members stop reading the group's topic and read another one from its end; commits stay.
+
+    The other topic is one of `more_topics`, which the group does not read until then.
+    """
+
+    group: str
+    to: str
+
+
 class Poison(Event):
     """The next record of the partition cannot be processed.
 

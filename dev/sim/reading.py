@@ -82,8 +82,8 @@ class Sight:
     about it.
 
     `unread`, `commits_unread` and `groups_unread` are the reasons why partitions, rows of groups
-    and groups are not answered; `there` and `alive` which partitions and groups exist. Topics may
-    be `hidden`; the brokers know that groups are `gone`.
+    and groups are not answered. Rows `without_commit` do not exist; `there` and `alive` say which
+    partitions and groups do. Topics may be `hidden`; the brokers know that groups are `gone`.
     """
 
     end: Ints
@@ -106,6 +106,7 @@ class Sight:
     unread: Strings | None = None
     commits_unread: Strings | None = None
     groups_unread: Strings | None = None
+    without_commit: Mask | None = None
     there: Mask | None = None
     alive: Mask | None = None
     hidden: Mapping[str, str] = field(default_factory=dict)
@@ -118,12 +119,12 @@ def read_sight(layout: Layout, sight: Sight, at: int) -> ClusterReading:
     there = ~hidden if sight.there is None else sight.there & ~hidden
     alive = np.ones(len(layout.groups), bool) if sight.alive is None else sight.alive
     answered = alive if sight.groups_unread is None else alive & ~sight.groups_unread.known
+    rows = there[layout.partition] & answered[layout.group]
+    if sight.without_commit is not None:
+        rows &= ~sight.without_commit
     return ClusterReading(
         _where(Frame.of(_list_partitions(layout, sight, at)), there),
-        _where(
-            Frame.of(_list_commits(layout, sight, at)),
-            there[layout.partition] & answered[layout.group],
-        ),
+        _where(Frame.of(_list_commits(layout, sight, at)), rows),
         _where(Frame.of(_list_groups(layout, sight, at)), alive),
         hidden_topics=sight.hidden,
         gone_groups=sight.gone,

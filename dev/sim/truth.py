@@ -169,6 +169,8 @@ def read_event(case: Case, name: str, event: Event) -> Meaning:
             return (contract.STUCK_RECORD,), False, STALLED
         case on.Leave(_, None) | on.Kill(_, None) | on.Freeze(_, None):
             return (contract.STOPPED,), False, STOPPED
+        case on.Move():
+            return (contract.STOPPED,), False, STOPPED
         case on.Leave() | on.Kill() | on.Freeze():
             return (contract.TOO_FEW_MEMBERS,), False, None
         case on.Flap():

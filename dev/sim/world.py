@@ -135,8 +135,9 @@ class GroupState:
     vanished: set[str] = field(default_factory=set)
     more_topics: tuple[TopicState, ...] = ()
     exists: bool = True
-    # Partitions of the first topic that members do not know.
+    # Places of partitions that members do not read, and of those without a commit.
     blind: set[int] = field(default_factory=set)
+    uncommitted: set[int] = field(default_factory=set)
     position: Floats = field(init=False)
     committed: Floats = field(init=False)
     # Records of each partition that were deleted before the group committed them, and the log's
@@ -159,6 +160,11 @@ class GroupState:
         if not self.more_topics:
             return getattr(self.topic, name)
         return np.concatenate([getattr(topic, name) for topic in self.topics])
+
+    def places_of(self, topic: str) -> list[int]:
+        """Returns the places of a topic's partitions in the arrays."""
+        names = [each.name for each in self.topics for _ in range(each.partitions)]
+        return [place for place, name in enumerate(names) if name == topic]
 
     def owners(self) -> Ints:
         """Returns the owner of each partition: its place among the sorted names, -1 for none."""
@@ -318,6 +324,9 @@ class World:
         return Sight(
             end=every("end").astype(np.int64),
             committed=np.concatenate([each.committed for each in groups]).astype(np.int64),
+            without_commit=np.array(
+                [n in each.uncommitted for each in groups for n in range(len(each.position))]
+            ),
             owner=self._find_owners(),
             members=tuple(name for names in members for name in names),
             counts=np.array([len(names) for names in members]),
@@ -415,6 +424,9 @@ class Staged:
             self.world.at(case.warm_up + second, partial(self._do, event))
             if isinstance(event, on.Create):
                 self._groups[event.group].exists = False
+            elif isinstance(event, on.Move):
+                mover = self._groups[event.group]
+                mover.blind = mover.uncommitted = set(mover.places_of(event.to))
             elif isinstance(event, on.Grow):
                 topic, added = self._topics[event.topic], list(event.partitions)
                 topic.there[added], topic.end[added] = False, 0.0
@@ -459,6 +471,8 @@ class Staged:
             case on.Flap(group, lasts=lasts):
                 until = math.inf if lasts is None else self.world.now + lasts
                 self._flap(event, self._names(group, None)[-event.members :], until)
+            case on.Move(group, to):
+                self._move(groups[group], to)
             case on.Poison(group, partition, then):
                 self._poison(group, partition, then)
                 return partial(groups[group].stuck.pop, partition, None)
@@ -568,6 +582,13 @@ class Staged:
     def _skip(self, state: GroupState) -> None:
         state.position = state.gather("end").copy()
         state.committed = np.floor(state.position)
+
+    def _move(self, state: GroupState, to: str) -> None:
+        read = state.places_of(to)
+        state.position[read] = state.gather("end")[read]
+        state.committed = np.floor(state.position)
+        state.uncommitted, state.blind = set(), set(range(len(state.position))) - set(read)
+        self._rebalance(state.name)
 
     def _slow_down(self, event: on.Slow) -> None:
         state, names = self._groups[event.group], self._names(event.group, event.members)

@@ -81,7 +81,7 @@ class Members:
 
     def __init__(self, name: str, topic: str, group: Group, config: Mapping[str, Any]) -> None:
         self.name, self.topic = name, topic
-        self._group, self._config = group, config
+        self._group, self._config = group, dict(config)
         self._orders: list[Orders] = []
         self._members: dict[int, _Member] = {}
         self.lock = threading.RLock()
@@ -136,6 +136,14 @@ class Members:
             member.process.join(_LEAVES_WITHIN)
             if member.process.is_alive():
                 member.signal(signal.SIGKILL)
+
+    def move(self, topic: str) -> None:
+        """Lets all leave, and as many join that read another topic from its end."""
+        numbers = self.numbers
+        self.leave()
+        self.topic, self._config["auto.offset.reset"] = topic, "latest"
+        for number in numbers:
+            self.start(number)
 
     def kill(self, numbers: Iterable[int] | None = None) -> None:
         """Ends their processes at once."""
@@ -277,6 +285,8 @@ class Stage:
                 first = max(members[group].numbers, default=-1) + 1
                 for number in range(first, first + count):
                     members[group].start(number)
+            case on.Move(group, to):
+                members[group].move(topics[to])
             case on.Deploy(group, pause, every, ms):
                 self._deploy(members[group], pause, every, ms)
             case on.Flap(lasts=None):
