@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run two commits on the same input and print every difference in what they make of it.
+"""Runs two commits on the same input and prints every difference in what they make of it.
 
-EMF lines, columns of snapshots, tables and pages of reports, HTTP answers, messages, CloudFormation
-templates; equal commits print nothing. Both run with the libraries that are installed here.
+Metrics, snapshots, HTTP answers, messages, and tables and pages of reports. Both run with the
+libraries that are installed here.
 """
 
 from __future__ import annotations
@@ -16,18 +16,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from dev.compare.differences import differences, lines
-from kafka_lag_cdk.packaging import find_uv
-
 ROOT = Path(__file__).parents[2]
-KINDS = ("emf", "parquet", "http", "messages", "reports", "templates")
 SCRIPT = Path("dev/compare/outputs.py")
 _LAST_WORDS = 2_000
-
-EPILOG = """\
-OLD and NEW are names of commits; a dot is the tree as it is here. Exit code: 0 no difference, 1
-differences, 2 a commit that there is not or that could not be run.
-"""
 
 
 class CompareError(Exception):
@@ -35,23 +26,19 @@ class CompareError(Exception):
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Prints the differences; the exit code."""
-    parser = argparse.ArgumentParser("python -m dev.compare", description=__doc__, epilog=EPILOG)
-    add = parser.add_argument
-    add("old", metavar="OLD")
-    add("new", metavar="NEW")
-    names = ", ".join(KINDS)
-    add("--only", nargs="+", choices=KINDS, default=KINDS, metavar="KIND", help=f"of {names}")
-    add("--few", type=int, default=3, metavar="N", help="print N differences of each group (3)")
+    """Prints the differences; returns 0 for none, 1 for some, 2 if a commit could not be run."""
+    parser = argparse.ArgumentParser("python -m dev.compare", description=__doc__)
+    for name in ("old", "new"):
+        parser.add_argument(name, help="name of a commit; a dot is the tree as it is here")
     options = parser.parse_args(argv)
     try:
         with tempfile.TemporaryDirectory(prefix="compare-") as work, ExitStack() as stack:
             trees = [stack.enter_context(tree_of(each)) for each in (options.old, options.new)]
-            found = compare(trees, options.only, options.few, Path(work))
+            found = compare(trees, Path(work), "reports")
     except CompareError as error:
         print(error, file=sys.stderr)
         return 2
-    print("".join(f"{line}\n" for line in found), end="")
+    print(found, end="")
     return 1 if found else 0
 
 
@@ -79,10 +66,11 @@ def _git(*words: str) -> None:
         raise CompareError(f"git {words[0]}: {done.stderr.strip()}")
 
 
-def compare(trees: Sequence[Path], kinds: Sequence[str], few: int, work: Path) -> list[str]:
-    """Returns the differences of two trees as lines.
+def compare(trees: Sequence[Path], work: Path, *kinds: str) -> str:
+    """Returns the differences of what two trees make, as git prints them; raises CompareError.
 
-    Empty if there are none. Raises CompareError.
+    The name of a difference is the line of the thing whose values differ. Metrics, snapshots,
+    answers and messages are always compared, and what else is among the `kinds`.
     """
     places = [work / "old", work / "new"]
     running = [_start(tree, place, kinds) for tree, place in zip(trees, places, strict=True)]
@@ -91,23 +79,19 @@ def compare(trees: Sequence[Path], kinds: Sequence[str], few: int, work: Path) -
         if code:
             words = place.with_suffix(".log").read_text(errors="replace")[-_LAST_WORDS:]
             raise CompareError(f"the {place.name} commit in {tree} could not be run:\n{words}")
-    return list(lines(differences(*places), few))
+    command = ["git", "diff", "--no-index", "--no-prefix", "--no-color", "-U0", "old", "new"]
+    return subprocess.run(command, cwd=work, capture_output=True, text=True, check=False).stdout
 
 
 def _start(tree: Path, place: Path, kinds: Sequence[str]) -> subprocess.Popen[bytes]:
     """Starts the commit's process; its packages come before the installed ones."""
     place.mkdir(parents=True)
     roots = sorted({path.parents[1] for path in tree.glob("*/kafka_lag*/__init__.py")})
-    # Synthesis packs the job's pure dependencies, and uv brings them.
-    tools = [str(Path(uv).parent)] if (uv := find_uv()) else []
     environment = os.environ | {
-        "PATH": os.pathsep.join([os.environ.get("PATH", os.defpath), *tools]),
         "PYTHONPATH": os.pathsep.join(map(str, [tree, *roots])),
         "PYTHONHASHSEED": "0",
     }
-    # Commits from before it have names that this one's finds.
-    script = tree / SCRIPT if (tree / SCRIPT).exists() else ROOT / SCRIPT
-    words: list[str | Path] = [sys.executable, "-P", script, tree, place, *kinds]
+    words: list[str | Path] = [sys.executable, "-P", tree / SCRIPT, place, *kinds]
     with place.with_suffix(".log").open("wb") as log:
         return subprocess.Popen(words, cwd=place, env=environment, stdout=log, stderr=log)
 

@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the outputs of one commit for the same inputs: `outputs.py TREE OUT KIND...`.
+"""Writes what one commit makes of the same input, as text: `outputs.py FOLDER KIND...`.
 
-Each commit runs its own copy of this file, because names differ between commits. For each kind it
-writes `OUT/KIND.json`: WHAT a value is (a table, a route, a type of resource), WHERE it is (a run
-and a row, a request), and the value as a tree. The readings are seven minutes of three real brokers
-under faults, and a simulated day with every fault that a report knows. The templates are those of
-the examples.
+Each commit runs its own copy of this file, because names differ between commits. The input is a day
+with every fault that a report knows, and logs whose records are looked up by time. A file has a
+line for each thing that is said (a row, a request, a message), and below it a line for each value.
 """
 
 from __future__ import annotations
@@ -14,32 +12,29 @@ import io
 import json
 import logging
 import sys
-import tempfile
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
-from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 from urllib.parse import quote
 
 import boto3
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from moto import mock_aws
 
 from dev.sim.cases.days import make_everything
-from dev.sim.reading import read_sight
+from dev.sim.cases.logs import CASES
+from dev.sim.reading import FIRST, MINUTE_MS, read_sight
+from dev.sim.run import Simulated
+from dev.sim.scorers.ages import Planted
 from dev.sim.world import Staged
 from kafka_lag import contract
 from kafka_lag.collector import Collector
-from kafka_lag.errors import ReporterError, SourceError
 from kafka_lag.lag.columns import Rows
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.model import ClusterReading, Problem, Throttled
-from kafka_lag.lag.time_index import NEWEST, LookupResults
+from kafka_lag.lag.time_index import LookUp, LookupResults, no_look_up
 from kafka_lag.notify.conditional_objects import S3ConditionalObjects
 from kafka_lag.notify.delivery import Channel
 from kafka_lag.notify.eventbridge import EventBridgeChannel
@@ -48,7 +43,6 @@ from kafka_lag.notify.sns import SnsChannel
 from kafka_lag.settings import settings_of
 from kafka_lag.sinks.emf import EmfSink
 from kafka_lag.sinks.metric_sets import ConfiguredSink
-from kafka_lag.snapshots.parquet import from_arrow
 from kafka_lag.snapshots.store import FolderStore
 from kafka_lag.views.app import answer
 from kafka_lag.views.http import Request
@@ -56,338 +50,212 @@ from kafka_lag.views.latest_run import Snapshots
 from kafka_lag_config.document import normalised
 from kafka_lag_report.daily_report import main as write_report
 
-RECORDED = Path(__file__).with_name("recorded")
-MIDNIGHT = datetime(2026, 1, 5, tzinfo=UTC)
-INTERVAL = 300
-# Tables' columns that say whose row it is, as far as one has them.
-KEYS = (
-    *("cluster", "dt", "dataset", "consumer_group", "topic", "partition_id", "leader", "hour"),
-    *("measure", "member_id", "client_id", "client_host", "taken_at"),
-)
-LOGIN = {"bootstrap_servers": ["nowhere:9096"], "secret_id": "AmazonMSK_compared"}
-
-# A scheduled time, ms UTC, and what the brokers answered, or the error in which the reading ended.
-Run: TypeAlias = tuple[int, ClusterReading | str]
-# By topic, its id and the partition: offsets and timestamps of all records.
-Records: TypeAlias = dict[tuple[str, str, int], tuple[Any, Any]]
+METRICS, SNAPSHOTS, VIEWS = "metrics", "snapshots", "views"
+MESSAGES, REPORTS = "messages", "reports"
+_DAY_EVERY, _LOG_RUNS = 5, 3
+_LOGIN = {"bootstrap_servers": ["nowhere:9096"], "secret_id": "AmazonMSK_compared"}
+Runs: TypeAlias = Iterator[tuple[int, ClusterReading]]
 
 
-class Input(NamedTuple):
-    """One cluster: its configuration, its runs, and what its time index knows."""
+class Outputs:
+    """Texts by kind and name. `sent` are messages that were not written yet."""
 
-    document: Mapping[str, Any]
-    runs: Iterator[Run]
-    records: Records
+    def __init__(self, folder: Path) -> None:
+        self._folder, self.sent = folder, list[tuple[str, Any]]()
 
+    def write(self, kind: str, name: str, where: str, value: Any) -> None:
+        """Writes a value, which may hold others, below the line of its place."""
+        path = self._folder / kind / f"{name}.txt"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lines = (f"  {line}" for line in flatten(value))
+        with path.open("a", encoding="utf-8") as file:
+            file.write("\n".join([where, *lines, ""]))
 
-def read_recorded() -> Input:
-    """Returns the recorded runs."""
-    recorded = json.loads((RECORDED / "runs.json").read_text())
-    tables = {name: pq.read_table(RECORDED / f"{name}.parquet") for name in contract.DATASETS}
-
-    def read(number: int, run: dict[str, Any]) -> Run:
-        if "error" in run:
-            return run["taken_at"], run["error"]
-        known: dict[str, Any] = {
-            "problems": tuple(Problem(*each) for each in run.get("problems", ())),
-            "hidden_topics": run.get("hidden_topics", {}),
-        }
-        for name in ("unlisted_groups", "gone_topics", "gone_groups"):
-            known[name] = frozenset(run.get(name, ()))
-        for name, table in tables.items():
-            of_run = table.filter(pc.field("run") == number).drop_columns(["run"])
-            types = contract.COLUMNS[name]
-            columns = {each: from_arrow(of_run[each], types[each]) for each in of_run.column_names}
-            known[name] = Frame.of(columns)
-        return run["taken_at"], ClusterReading(**known)
-
-    logs = pq.read_table(RECORDED / "logs.parquet")
-    keys = logs.select(["topic", "topic_id", "partition_id"]).to_pylist()
-    rows = [tuple(row.values()) for row in keys]
-    edges = [at for at in range(len(rows)) if at == 0 or rows[at] != rows[at - 1]]
-    offsets, times = logs["offset"].to_numpy(), logs["timestamp"].to_numpy()
-    records = {rows[a]: (offsets[a:b], times[a:b]) for a, b in pairwise([*edges, len(rows)])}
-    runs = (read(number, run) for number, run in enumerate(recorded["runs"]))
-    return Input(recorded["document"], runs, records)
+    def write_sent(self, where: str) -> None:
+        """Writes the messages that were sent since the last call."""
+        for operation, message in self.sent:
+            self.write(MESSAGES, operation, where, message)
+        self.sent.clear()
 
 
-def make_day() -> Input:
-    """Returns a day with a known truth and a run every five minutes.
-
-    Its time index answers nothing.
-    """
-    case = make_everything()
-    slas = {f"^{name}$": each.sla_seconds for name, each in case.groups.items()}
-    document = {
-        **LOGIN,
-        "cluster": case.name,
-        "interval_seconds": INTERVAL,
-        "owner": {"^sla-stalled$": "payments team"},
-        "sla_seconds": {pattern: seconds for pattern, seconds in slas.items() if seconds},
-        "levels": {"drain_time": True, "members": True, "rebalancing": True},
-    }
-    world, midnight = Staged(case).world, round(MIDNIGHT.timestamp() * 1_000)
-
-    def runs() -> Iterator[Run]:
-        layout = world.layout()
-        while world.now < case.warm_up + case.watched:
-            world.live_a_minute()
-            second = round(world.now - case.warm_up)
-            if second >= 0 and second % INTERVAL == 0 and (sight := world.sight()):
-                at = midnight + second * 1_000
-                yield at, read_sight(layout, sight, at)
-
-    return Input(document, runs(), {})
+def flatten(value: Any, name: str = "") -> Iterator[str]:
+    """Yields a line for each value in a tree; texts that are JSON are trees as well."""
+    if isinstance(value, str) and value[:1] in ("{", "["):
+        with suppress(ValueError):
+            value = json.loads(value)
+    if isinstance(value, Mapping):
+        for key in sorted(value, key=str):
+            yield from flatten(value[key], f"{name}.{key}")
+    elif isinstance(value, list | tuple):
+        for number, each in enumerate(value):
+            yield from flatten(each, f"{name}.{number}")
+    elif isinstance(value, str) and "\n" in value:
+        yield from (f"{name} {line}" for line in value.splitlines())
+    else:
+        yield f"{name} {value!r}"
 
 
 class Replay:
-    """A source that returns recorded readings, whatever it is asked for."""
+    """A source that returns simulated readings, whatever it is asked for."""
 
-    def __init__(self, records: Records) -> None:
-        self.next: ClusterReading | str = ""
-        self._records = records
+    def __init__(self, look_up: LookUp) -> None:
+        self.next: ClusterReading
+        self._look_up = look_up
 
     def read(self, _request: Any, _deadline: float) -> ClusterReading:
-        """Returns the next reading, or raises its recorded error as SourceError."""
-        if isinstance(self.next, str):
-            raise SourceError(self.next)
+        """Returns the next reading."""
         return self.next
 
     def look_up(self, partitions: Frame, times: Rows, _deadline: float) -> LookupResults:
-        """Returns the recorded time index's answers for these partitions and times."""
-        results = LookupResults.unanswered(len(times))
-        if not self._records or isinstance(self.next, str):
-            return results
-        names = ("topic", "partition_id", "topic_id", "start_offset", "end_offset")
-        columns = [self.next.topic_partitions.columns[name].to_list() for name in names]
-        logs = {row[:2]: row[2:] for row in zip(*columns, strict=True)}
-        wanted = [partitions.columns[name].to_list() for name in names[:2]]
-        for at, place in enumerate(zip(*wanted, strict=True)):
-            topic_id, start, end = logs.get(place, (None, None, None))
-            offsets, stamps = self._records.get((place[0], topic_id, place[1]), ((), ()))
-            if start is None or end is None:
-                continue
-            first, last = np.searchsorted(offsets, [start, end])
-            there = np.asarray(stamps[first:last])
-            time = times[at]
-            later = there >= (there.max(initial=0) if time == NEWEST else time)
-            results.found[at], results.none[at] = later.any(), not later.any()
-            if later.any():
-                results.offsets[at] = offsets[first + int(np.argmax(later))]
-                results.times[at] = there[int(np.argmax(later))]
-        return results
+        """Returns the answers of the time index."""
+        return self._look_up(partitions, times)
 
     def not_responding(self) -> tuple[Problem, ...]:
-        """Returns nothing, because the reading holds the brokers that did not respond."""
+        """Returns nothing, because all brokers respond."""
         return ()
 
     def throttled(self) -> Throttled | None:
-        """Returns None, because no quota is replayed."""
+        """Returns None, because there is no quota."""
         return None
 
 
-class Quiet:
-    """Ignores the warnings of a run, because they are not public interface."""
-
+class _Quiet:
     def warning(self, message: str, /) -> None:
         pass
 
     info = warning
 
 
-class Outputs:
-    """Saved values by kind, what and where; `sent` are messages since they were last saved."""
-
-    def __init__(self, kinds: Sequence[str], folder: Path) -> None:
-        self.kinds, self.folder = kinds, folder
-        self._trees: dict[str, Any] = {kind: defaultdict(dict) for kind in kinds}
-        self.sent: list[tuple[str, Any]] = []
-
-    def save(self, kind: str, what: str, where: str, value: Any) -> None:
-        """Saves a value; a second one at the same place is saved as "again"."""
-        if kind in self.kinds:
-            values = self._trees[kind][what]
-            while where in values:
-                where += " again"
-            values[where] = opened(value)
-
-    def save_sent(self, kind: str, where: str) -> None:
-        """Saves the messages that were sent since the last call."""
-        for operation, message in self.sent:
-            self.save(kind, operation, where, message)
-        self.sent.clear()
-
-    def write(self) -> None:
-        """Writes one file per kind."""
-        for kind, tree in self._trees.items():
-            text = json.dumps(tree, default=str).replace(str(self.folder), "(out)")
-            (self.folder / f"{kind}.json").write_text(text)
+def read(cluster: Simulated, minutes: int, every: int, midnight: int) -> Runs:
+    """Yields times and readings of a simulated cluster, from `midnight` on."""
+    layout = cluster.layout()
+    for minute in range(minutes):
+        cluster.live_a_minute()
+        at = midnight + minute * MINUTE_MS
+        if at >= FIRST and minute % every == 0 and (sight := cluster.sight()):
+            yield at, read_sight(layout, sight, at)
 
 
-def opened(value: Any) -> Any:
-    """Returns the value with all JSON texts in it parsed."""
-    if isinstance(value, str) and value[:1] in ("{", "["):
-        try:
-            return opened(json.loads(value))
-        except ValueError:
-            return value
-    if isinstance(value, dict):
-        return {str(key): opened(each) for key, each in value.items()}
-    return [opened(each) for each in value] if isinstance(value, list) else value
-
-
-def replay(given: Input, store: FolderStore, outputs: Outputs, topic: str) -> None:
-    """Replays a cluster's runs, and saves their outputs, messages, and finally the HTTP answers."""
-    settings = settings_of(normalised(given.document))
-    cluster, source, stream, taken_at = settings.cluster, Replay(given.records), io.StringIO(), 0
+def replay(
+    document: Mapping[str, Any], runs: Runs, look_up: LookUp, outputs: Outputs, root: Path
+) -> None:
+    """Collects a cluster's runs into the folder; writes metrics, messages and answers."""
+    settings = settings_of(normalised({**_LOGIN, **document}))
+    store, source, stream, taken_at = FolderStore(root), Replay(look_up), io.StringIO(), 0
     sink = ConfiguredSink(EmfSink(stream), settings.levels)
     # The time that a run takes is no difference.
-    collector = Collector(settings, source, store, [sink], Quiet(), lambda: 0.0)
+    collector = Collector(settings, source, store, [sink], _Quiet(), lambda: 0.0)
     channels: list[Channel] = [
-        SnsChannel(boto3.client("sns"), topic, chat=True),
+        SnsChannel(boto3.client("sns"), _topic(), chat=True),
         EventBridgeChannel(boto3.client("events"), "status", lambda _: None),
     ]
     objects = S3ConditionalObjects(boto3.client("s3"), "compared")
-    runs, clock = StoredRuns(store), lambda: taken_at / 1_000
-    notifier = Notifier(channels, runs, objects, Quiet(), clock=clock, owner="compared")
-    for taken_at, source.next in given.runs:
-        where = f"{cluster} {taken_at}"
-        try:
-            collector.run(taken_at)
-        except ReporterError as error:
-            outputs.save("emf", "error", where, str(error))
-        for line in stream.getvalue().splitlines():
-            save_metrics(outputs, where, json.loads(line))
-        stream.seek(stream.truncate(0))
-        if "messages" in outputs.kinds:
-            notifier.notify({cluster: taken_at})
-            outputs.save_sent("messages", where)
-    if "http" in outputs.kinds:
-        snapshots = Snapshots(store, clock)
-        for path in paths(snapshots, cluster, taken_at):
-            request = Request.of("GET", *path.partition("?")[::2], {"host": "compared"})
-            found = answer(request, snapshots, taken_at)
-            body = found.body.decode(errors="backslashreplace")
-            value = {"status": found.status, "type": found.content_type, "body": body}
-            route = "/".join(request.path.split("/")[:2])
-            outputs.save("http", route, path, {**value, "headers": dict(found.headers)})
-
-
-def save_metrics(outputs: Outputs, where: str, line: dict[str, Any]) -> None:
-    """Saves an EMF line, each metric with its value, its unit and its set of dimensions."""
-    sets = line["_aws"].pop("CloudWatchMetrics", [])
-    names = [name for each in sets for dimensions in each["Dimensions"] for name in dimensions]
-    place = ", ".join(f"{name}={line.get(name)}" for name in dict.fromkeys(names))
-    for each in sets:
-        for metric in each.pop("Metrics"):
-            name = metric.pop("Name")
-            line[name] = {"value": line.get(name), **metric, "set": each}
-    outputs.save("emf", "line", f"{where} {place}", line)
-
-
-def paths(snapshots: Snapshots, cluster: str, taken_at: int) -> Iterator[str]:
-    """Requests about each group and topic, of each kind, well made and not."""
-    v3, page = f"/v3/kafka/{cluster}", f"/cluster/{cluster}"
-    yield from ("/burrow/admin", "/burrow/admin/ready", "/v3/kafka", "/v3/config", "/metrics", "/")
-    yield from (v3, f"{v3}/consumer", f"{v3}/topic", f"{v3}/nothing", "/v3/kafka/nowhere/consumer")
-    yield from ("/nothing", "//", "/%00", "/%zz", "/../x", "/v3/kafka/" + "x" * 5_000, page)
-    for query in ("level=group", "level=topic", "level=partition", "level=x", "shard=0of4", "x=1"):
-        yield from (f"/metrics?{query}", f"/metrics?{query}&cluster={cluster}")
-    yield from (
-        f"/?{q}" for q in ("q=a", "status=ERR", "status=OK", "sort=-lag", "sort=x", "page=2")
+    notifier = Notifier(
+        channels,
+        StoredRuns(store),
+        objects,
+        _Quiet(),
+        clock=lambda: taken_at / 1_000,
+        owner="compared",
     )
+    for taken_at, source.next in runs:
+        where = f"{settings.cluster} {taken_at}"
+        collector.run(taken_at)
+        for line in stream.getvalue().splitlines():
+            outputs.write(METRICS, settings.cluster, where, line)
+        stream.seek(stream.truncate(0))
+        notifier.notify({settings.cluster: taken_at})
+        outputs.write_sent(where)
+    snapshots = Snapshots(store, lambda: taken_at / 1_000)
+    for path in _list_paths(snapshots, settings.cluster, taken_at):
+        request = Request.of("GET", *path.partition("?")[::2], {"host": "compared"})
+        found = answer(request, snapshots, taken_at)
+        body = found.body.decode(errors="backslashreplace")
+        value = {"status": found.status, "headers": dict(found.headers), "body": body}
+        outputs.write(VIEWS, settings.cluster, path, value)
+
+
+def _topic() -> str:
+    return str(boto3.client("sns").create_topic(Name="status")["TopicArn"])
+
+
+def _list_paths(snapshots: Snapshots, cluster: str, taken_at: int) -> Iterator[str]:
+    """Yields requests about the cluster, and about each group and topic."""
+    v3, page = f"/v3/kafka/{cluster}", f"/cluster/{cluster}"
+    yield from ("/", page, f"{page}?status=ERR", "/metrics", "/metrics?level=partition", v3)
     groups = snapshots.frame(cluster, contract.GROUPS, taken_at).strings("consumer_group")
     topics = snapshots.frame(cluster, contract.TOPIC_PARTITIONS, taken_at).strings("topic")
-    for name in (quote(each, safe="") for each in [*groups.categories, "nobody"]):
-        yield from (f"{v3}/consumer/{name}{rest}" for rest in ("", "/lag", "/status"))
-        yield from (f"{page}/group/{name}", f"{page}/group/{name}?page=2", f"/metrics?group={name}")
-    for name in (quote(each, safe="") for each in [*topics.categories, "nothing"]):
-        yield from (f"{v3}/topic/{name}", f"{v3}/topic/{name}/consumers", f"{page}/topic/{name}")
+    for name in (quote(each, safe="") for each in groups.categories):
+        yield from (f"{v3}/consumer/{name}/lag", f"{page}/group/{name}")
+    for name in (quote(each, safe="") for each in topics.categories):
+        yield from (f"{v3}/topic/{name}", f"{page}/topic/{name}")
 
 
-def save_files(outputs: Outputs, root: Path) -> None:
-    """Snapshots, and a report's tables and pages; Spark names its files anew each time."""
+def write_files(outputs: Outputs, root: Path) -> None:
+    """Writes rows of snapshots and of a report's tables, and its pages."""
     for path in sorted(path for path in root.rglob("[!._]*") if path.is_file()):
         place = path.relative_to(root)
-        kind = "parquet" if place.parts[0] == "snapshots" else "reports"
+        kind = SNAPSHOTS if place.parts[0] == SNAPSHOTS else REPORTS
         if path.suffix != ".parquet":
-            outputs.save(kind, path.name, str(place), path.read_text(errors="backslashreplace"))
-        elif kind in outputs.kinds:
-            where = place.parent if path.name.startswith("part-") else place
-            save_table(outputs, kind, str(where), pq.ParquetFile(path).read())
+            outputs.write(kind, place.parts[1], str(place), path.read_text("utf-8"))
+            continue
+        # Spark names its files by chance.
+        where, table = str(place.parent), pq.ParquetFile(path).read()
+        outputs.write(kind, place.parts[1], where, {"types": table.schema.names})
+        names = [n for n in table.schema.names if n in _KEYS]
+        rows = [(" ".join(str(row[n]) for n in names), row) for row in table.to_pylist()]
+        for key, row in sorted(rows, key=lambda each: each[0]):
+            outputs.write(kind, place.parts[1], f"{where} {path.stem[:13]} {key}", row)
 
 
-def save_table(outputs: Outputs, kind: str, where: str, table: Any) -> None:
-    """Types, order and metadata of a table's columns, and each row by its keys."""
-    what = where.split("/")[1]
-    types = {
-        field.name: str(field.type.value_type if pa.types.is_dictionary(field.type) else field.type)
-        for field in table.schema
+_KEYS = frozenset(
+    {
+        *("cluster", "dataset", "consumer_group", "topic", "partition_id", "leader", "hour"),
+        *("measure", "member_id", "client_id", "client_host", "kind", "since", "taken_at"),
     }
-    metadata = table.schema.metadata or {}
-    own = {k.decode(): v.decode() for k, v in metadata.items() if k.startswith(b"kafka_lag")}
-    outputs.save(kind, what, f"{where} columns", {"type of": types, "order": list(types), **own})
-    keys = [key for key in KEYS if key in types]
-    rows = [([str(row[key]) for key in keys], row) for row in table.to_pylist()]
-    for key, row in sorted(rows, key=lambda each: each[0]):
-        outputs.save(kind, what, f"{where} {', '.join(key)}", row)
+)
 
 
-def save_templates(outputs: Outputs, tree: Path) -> None:
-    """Saves the stacks of each example, synthesised in this process with an empty package."""
-    from aws_cdk import App  # noqa: PLC0415 - loading the CDK takes seconds, and starts Node
-
-    from kafka_lag_cdk.stacks import stacks_of  # noqa: PLC0415
-    from kafka_lag_config.reading import read  # noqa: PLC0415
-
-    context = json.loads((tree / "cdk.json").read_text())["context"]
-    context.pop("msk-lag-reporter", None)
-    for path in sorted([*tree.glob("examples/*.json"), *tree.glob("examples/*.toml")]):
-        with tempfile.TemporaryDirectory() as place:
-            package = Path(place, "package")
-            package.mkdir()
-            (package / "code.py").write_text("# Whatever a function holds.\n")
-            app = App(context=context, outdir=str(Path(place, "out")))
-            stacks_of(app, read(path.name, path.parent), package)
-            for stack in app.synth().stacks:
-                name = f"{path.stem} {stack.stack_name} {stack.environment.region}"
-                resources = stack.template.pop("Resources", {})
-                outputs.save("templates", "stack", name, stack.template)
-                for resource, properties in resources.items():
-                    outputs.save("templates", properties["Type"], f"{name} {resource}", properties)
-
-
-def main(tree: Path, folder: Path, kinds: Sequence[str]) -> None:
-    """Writes the outputs of a tree of these kinds."""
+def main(folder: Path, kinds: list[str]) -> None:
+    """Writes the outputs of the code that is imported here; reports only if they are a kind."""
     logging.disable(logging.CRITICAL)
-    outputs, root = Outputs(kinds, folder), folder / "store"
-    if "templates" in kinds:
-        save_templates(outputs, tree)
-    if set(kinds) - {"templates"}:
-        with mock_aws():
-            session = boto3.Session("local", "local", region_name="eu-west-1")
-            boto3.DEFAULT_SESSION = session
-            for event in ("sns.Publish", "sns.PublishBatch", "events.PutEvents"):
-                session.events.register(
-                    f"provide-client-params.{event}",
-                    lambda params, model, **_: outputs.sent.append((model.name, dict(params))),
-                )
-            here: Any = {"LocationConstraint": "eu-west-1"}
-            session.client("s3").create_bucket(Bucket="compared", CreateBucketConfiguration=here)
-            session.client("events").create_event_bus(Name="status")
-            topic = session.client("sns").create_topic(Name="status")["TopicArn"]
-            for given in (make_day(), read_recorded()):
-                replay(given, FolderStore(root), outputs, topic)
-            if "reports" in kinds:
-                place, date = str(root), MIDNIGHT.date().isoformat()
-                words = ["--input", place, "--output", place, "--date", date]
-                words += ["--topic-arn", topic, "--summary", "always"]
-                code = write_report(words, lambda: MIDNIGHT + timedelta(days=2))
-                outputs.save("reports", "exit code", date, code)
-                outputs.save_sent("reports", date)
-            save_files(outputs, root)
-    outputs.write()
+    outputs, root = Outputs(folder), folder.with_name(f"{folder.name}-store")
+    day = make_everything()
+    slas = {f"^{name}$": each.sla_seconds for name, each in day.groups.items()}
+    document: dict[str, Any] = {
+        "cluster": day.name,
+        "interval_seconds": _DAY_EVERY * 60,
+        "owner": {"^sla-stalled$": "payments team"},
+        "sla_seconds": {pattern: seconds for pattern, seconds in slas.items() if seconds},
+        "levels": {"drain_time": True, "members": True, "rebalancing": True},
+    }
+    with mock_aws():
+        session = boto3.Session("local", "local", region_name="eu-west-1")
+        boto3.DEFAULT_SESSION = session
+        for event in ("sns.Publish", "sns.PublishBatch", "events.PutEvents"):
+            session.events.register(
+                f"provide-client-params.{event}",
+                lambda params, model, **_: outputs.sent.append((model.name, dict(params))),
+            )
+        here: Any = {"LocationConstraint": "eu-west-1"}
+        session.client("s3").create_bucket(Bucket="compared", CreateBucketConfiguration=here)
+        session.client("events").create_event_bus(Name="status")
+        begin = FIRST - round(day.warm_up) * 1_000
+        runs = read(Staged(day).world, day.runs, _DAY_EVERY, begin)
+        replay(document, runs, no_look_up, outputs, root)
+        for case in CASES:
+            logs = Planted(case, 0, 0, moves=False, looks=True)
+            runs = read(logs, _LOG_RUNS, 1, FIRST)
+            replay({"cluster": case.name}, runs, logs.index, outputs, root)
+        if REPORTS in kinds:
+            date = datetime.fromtimestamp(FIRST / 1_000, UTC)
+            words = ["--input", str(root), "--output", str(root), "--date", f"{date:%Y-%m-%d}"]
+            words += ["--topic-arn", _topic(), "--summary", "always"]
+            code = write_report(words, lambda: date + timedelta(2))
+            outputs.write(REPORTS, "job", "exit code", code)
+            outputs.write_sent("report")
+    write_files(outputs, root)
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3:])
+    main(Path(sys.argv[1]), sys.argv[2:])
