@@ -19,11 +19,12 @@ from tempfile import TemporaryDirectory
 
 import pyspark
 
-from dev.benchmarks.fleet import make_large
+from dev.benchmarks.fleet import PARTITIONS, TOPICS_A_GROUP, make_fleet
 from dev.sim.days import DATE, write_day
 from kafka_lag_report.session import OWN_JVM
 
 CORES, HEAP = 2, "2g"
+_RUNS = 1_440
 _ROOT = Path(__file__).parents[2]
 _SCRIPT = _ROOT / "glue_jobs" / "kafka_lag_report" / "daily_report.py"
 _SUBMIT = Path(pyspark.__file__).parent / "bin" / "spark-submit"
@@ -35,14 +36,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Measures and prints; returns the job's exit code."""
     parser = argparse.ArgumentParser(prog="python -m dev.benchmarks.report", description=__doc__)
     add = parser.add_argument
-    add("--partitions", type=int, default=10_000, metavar="N", help="group-partitions (10000)")
-    add("--minutes", type=int, default=1_440, metavar="N", help="runs, one a minute (1440)")
+    add("--groups", type=int, default=167, metavar="N", help="of 60 partitions each (167)")
     options = parser.parse_args(argv)
-    rows = options.partitions * options.minutes
+    rows = options.groups * TOPICS_A_GROUP * PARTITIONS * _RUNS
     with TemporaryDirectory(prefix="bench-") as folder:
         print(f"writing {rows:,} rows", flush=True)
-        watched = 60.0 * options.minutes
-        write_day(Path(folder), "bench", make_large(options.partitions), watched=watched)
+        write_day(Path(folder), "bench", make_fleet(options.groups))
         seconds, code = run_job(folder)
     unit = 1024 if sys.platform == "linux" else 1024 * 1024
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / unit

@@ -19,8 +19,8 @@ from tempfile import TemporaryDirectory
 from rich.console import Console
 from rich.table import Table
 
-from dev.benchmarks.collector_process import MB, read_memory
-from dev.benchmarks.fleet import make_uniform
+from dev.benchmarks.collector import MB, read_memory
+from dev.benchmarks.fleet import make_fleet
 from dev.sim.days import write_day
 from kafka_lag import contract
 from kafka_lag.snapshots.keys import taken_at_of
@@ -51,7 +51,7 @@ def main() -> int:
     console = Console(highlight=False, width=130)
     with TemporaryDirectory(prefix="bench-serve-") as folder:
         console.print("writing half an hour of snapshots …", style="dim")
-        write_day(Path(folder), CLUSTER, make_uniform(), watched=_SECONDS)
+        write_day(Path(folder), CLUSTER, make_fleet(1_000), watched=_SECONDS)
         with multiprocessing.get_context("spawn").Pool(1) as pool:
             lines, polled, polled_mb = pool.apply(measure, (Path(folder),))
     table = Table("request", "cold ms", "warm ms", "most", "CPU ms", "limit", "KB packed", "MB")

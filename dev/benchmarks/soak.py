@@ -3,115 +3,135 @@
 
 Prints memory, file descriptors, threads, errors and the slowest run over time. Exits with 1 when
 memory grew by 1 MB or more after the warm-up, when descriptors or threads grew, when a run failed,
-when less than half of the scheduled runs were made, or when the collecting process ended early.
+or when less than half of the scheduled runs were made.
 """
 
 from __future__ import annotations
 
 import argparse
+import gc
+import os
 import statistics
 import sys
+import tempfile
+import threading
+import time
 from collections.abc import Sequence
-from typing import TypeAlias
+from pathlib import Path
+from typing import NamedTuple
 
-from rich.console import Console
-
-from dev.benchmarks.collector_process import SCHEDULE, ProcessError, read_figures
-from dev.kafka import KafkaCluster, KafkaClusterError
+from dev.benchmarks.collector import (
+    Reached,
+    Warnings,
+    make_collector,
+    read_access,
+    read_memory,
+    run_in_process,
+)
+from dev.kafka import KafkaCluster
 from dev.traffic import Traffic
+from kafka_lag.errors import ReporterError
 
-Sample: TypeAlias = dict[str, float]
-
+INTERVAL_MS = 1_000
 GROWTH_MB = 1.0
 # Of the scheduled runs: with fewer, nothing that takes one run a second was watched.
 LEAST_RUNS = 0.5
-# Of the time; the process that collects says its last figures when all of it is over.
-_LEAST_TIME = 0.95
 _SAMPLES = 60
 _WARM_UP_SHARE, _WARM_UP_SECONDS = 0.25, 600.0
 # Memory goes up and down by less than a run needs: ends are compared by medians of so many.
 _COMPARED = 5
-_TITLES = ("minute", "resident MB", "descriptors", "threads", "runs", "errors", "warnings", "s")
 
 
-def growth(samples: Sequence[Sample], warm_up: float, name: str) -> float:
-    """How much a figure grew from the first samples after the warm-up (seconds) to the last."""
-    warm = [each[name] for each in samples if each["seconds"] >= warm_up]
+class Sample(NamedTuple):
+    """The figures of the collecting process at a time, since it began."""
+
+    minute: float
+    resident_mb: float
+    descriptors: int
+    threads: int
+    runs: int
+    errors: int
+    warnings: int
+    slowest: float
+
+    def __str__(self) -> str:
+        return "".join(f"{each:>13.2f}" for each in self)
+
+
+def collect(seconds: float, reached: Reached) -> list[Sample]:
+    """Collects each second, for so long; prints a line from time to time and returns them."""
+    warnings, samples = Warnings(), list[Sample]()
+    runs, errors, slowest, began = 0, 0, 0.0, time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="soak-") as folder:
+        collector = make_collector(reached, INTERVAL_MS, Path(folder), warnings)
+        taken_at = (int(time.time() * 1000) // INTERVAL_MS + 1) * INTERVAL_MS
+        while len(samples) <= _SAMPLES:
+            passed = time.monotonic() - began
+            if passed >= len(samples) * seconds / _SAMPLES:
+                # Whatever waits for the collector of cycles is no leak.
+                gc.collect()
+                descriptors = len(os.listdir("/proc/self/fd"))
+                samples.append(
+                    Sample(
+                        passed / 60,
+                        read_memory()[0] / 1e6,
+                        descriptors,
+                        threading.active_count(),
+                        runs,
+                        errors,
+                        warnings.count,
+                        slowest,
+                    )
+                )
+                print(samples[-1], flush=True)
+                slowest = 0.0
+            time.sleep(max(0.0, taken_at / 1000 - time.time()))
+            clock = time.monotonic()
+            try:
+                collector.run(taken_at)
+            except ReporterError as error:
+                errors += 1
+                sys.stderr.write(f"{error}\n")
+            runs, slowest = runs + 1, max(slowest, time.monotonic() - clock)
+            # What could not be started in time is left out, as a schedule does.
+            now = int(time.time() * 1000)
+            taken_at = max(taken_at + INTERVAL_MS, now // INTERVAL_MS * INTERVAL_MS)
+    return samples
+
+
+def find_faults(samples: Sequence[Sample], seconds: float) -> list[str]:
+    """Returns what makes a soak of so many seconds fail, a sentence each."""
+    warm_up = min(_WARM_UP_SECONDS, _WARM_UP_SHARE * seconds)
+    warm = [each for each in samples if each.minute * 60 >= warm_up]
     few = min(_COMPARED, max(1, len(warm) // 3))
-    return statistics.median(warm[-few:]) - statistics.median(warm[:few]) if warm else 0.0
-
-
-def faults_of(samples: Sequence[Sample], seconds: float) -> list[str]:
-    """What makes a soak of `seconds` with a run each second fail, a sentence each."""
-    warm_up = warm_up_of(seconds)
-    warm = [each for each in samples if each["seconds"] >= warm_up]
     found = []
-    last = samples[-1]["seconds"] if samples else 0.0
-    if last < _LEAST_TIME * seconds:
-        found.append(f"the last figures are of minute {last / 60:.1f} of {seconds / 60:.1f}")
-    if len(warm) < 2 or not warm[-1]["runs"]:  # noqa: PLR2004 - a growth has two ends
-        return [*found, "nothing was measured after the warm-up"]
-    if (share := share_of_runs(samples, seconds)) < LEAST_RUNS:
+    for name, most in (("resident_mb", GROWTH_MB), ("descriptors", 1), ("threads", 1)):
+        values = [getattr(each, name) for each in warm]
+        more = statistics.median(values[-few:]) - statistics.median(values[:few])
+        print(f"growth of {name} after {warm_up / 60:.1f} minutes: {more:+.2f}")
+        if more >= most:
+            found.append(f"{name} grew by {more:.2f} after the warm-up")
+    share = samples[-1].runs * INTERVAL_MS / 1_000 / seconds
+    if share < LEAST_RUNS:
         found.append(f"only {share:.0%} of the scheduled runs were made")
-    if (more := growth(samples, warm_up, "resident_mb")) >= GROWTH_MB:
-        found.append(f"memory grew by {more:.2f} MB after the warm-up")
-    found += [
-        f"{name} grew by {more:g} after the warm-up"
-        for name in ("descriptors", "threads")
-        if (more := growth(samples, warm_up, name)) > 0
-    ]
-    if warm[-1]["errors"]:
-        found.append(f"{warm[-1]['errors']:g} runs failed")
+    if samples[-1].errors:
+        found.append(f"{samples[-1].errors} runs failed")
     return found
 
 
-def share_of_runs(samples: Sequence[Sample], seconds: float) -> float:
-    """Runs that were made ÷ runs that the schedule has in `seconds`."""
-    return samples[-1]["runs"] / seconds if samples else 0.0
-
-
-def warm_up_of(seconds: float) -> float:
-    """How long of a soak is warm-up, in seconds."""
-    return min(_WARM_UP_SECONDS, _WARM_UP_SHARE * seconds)
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Soak; 1 if something grew or failed."""
+    """Soaks; returns 1 if something grew or failed."""
     parser = argparse.ArgumentParser(prog="python -m dev.benchmarks.soak", description=__doc__)
     parser.add_argument("--minutes", type=float, default=60.0, help="how long (default: 60)")
-    seconds, console = parser.parse_args(arguments).minutes * 60, Console(soft_wrap=True)
-    samples: list[Sample] = []
-    found: list[str] = []
-    try:
-        with KafkaCluster() as cluster, Traffic(cluster) as traffic:
-            traffic.wait_until_ready()
-            console.print("".join(f"{title:>13}" for title in _TITLES), markup=False)
-            every = seconds / _SAMPLES
-            for sample in read_figures(
-                cluster, SCHEDULE, seconds=seconds, sample_seconds=every, interval_ms=1_000
-            ):
-                samples.append(sample)
-                console.print(_line(sample), markup=False)
-    except KafkaClusterError as error:
-        Console(stderr=True).print(str(error), style="red", markup=False, soft_wrap=True)
-        return 1
-    except ProcessError as error:
-        found.append(str(error))
-    warm_up = warm_up_of(seconds)
-    more = growth(samples, warm_up, "resident_mb")
-    console.print(f"Growth after {warm_up / 60:.1f} minutes: {more:+.2f} MB", markup=False)
-    share = share_of_runs(samples, seconds)
-    console.print(f"Runs: {share:.1%} of those scheduled", markup=False)
-    found += faults_of(samples, seconds)
+    seconds = parser.parse_args(arguments).minutes * 60
+    with KafkaCluster() as cluster, Traffic(cluster) as traffic:
+        traffic.wait_until_ready()
+        print("".join(f"{name:>13}" for name in Sample._fields), flush=True)
+        samples = run_in_process(collect, seconds, read_access(cluster))
+    found = find_faults(samples, seconds)
     for fault in found:
-        console.print(fault, style="red", markup=False)
+        print(fault)
     return 1 if found else 0
-
-
-def _line(sample: Sample) -> str:
-    cells = [f"{sample['seconds'] / 60:.1f}", f"{sample['resident_mb']:.2f}"]
-    cells += [f"{sample[n]:g}" for n in ("descriptors", "threads", "runs", "errors", "warnings")]
-    return "".join(f"{cell:>13}" for cell in [*cells, f"{sample['slowest']:.2f}"])
 
 
 if __name__ == "__main__":

@@ -6,12 +6,12 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from dev.grafana_export import FOLDER
 from kafka_lag import contract
 from kafka_lag.contract import exposition
 from kafka_lag.lag.columns import Column, Strings
@@ -28,6 +28,7 @@ from tests.functions.views.prometheus.scrapes import scrape, stored
 
 Json = dict[str, Any]
 
+FOLDER = Path(__file__).parents[2] / "docs" / "grafana"
 FILES = {path.stem: path.read_text() for path in sorted(FOLDER.glob("*.json"))}
 PAGES: dict[str, Json] = {name: json.loads(text) for name, text in FILES.items()}
 CLOUDWATCH, PROMETHEUS = "cloudwatch", "prometheus"
