@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from dev.sim.cases.drawn import SEED, SETS
-from dev.sim.scorers import ages, alarms, causes, incidents, live, scaling, statuses, tasks
+from dev.sim.scorers import ages, alarms, causes, incidents, scaling, statuses, tasks
 
 _SCORERS: Mapping[str, Callable[[Namespace], bool]] = {
-    "causes": lambda options: (live if options.live else causes).print_verdicts(options),
+    "causes": causes.print_verdicts,
     "statuses": statuses.print_verdicts,
     "scaling": scaling.print_verdicts,
     "tasks": tasks.print_verdicts,
@@ -39,7 +39,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     score.add_argument("cases", choices=_JUDGED_BY)
     score.add_argument("--by", choices=_SCORERS, help="which of its answers")
     score.add_argument("--seed", type=int, help="of cases that are drawn; of days: draw them")
-    score.add_argument("--days", type=int, default=60, help="of services")
     only = "cases whose name begins with one of these"
 
     def split(text: str) -> tuple[str, ...]:

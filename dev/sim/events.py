@@ -30,6 +30,8 @@ from dataclasses import dataclass, field
 from typing import Literal, dataclass_transform
 
 SHORTENED = 30.0
+# The rate of a topic with waves swings by this share, and records have so many bytes on brokers.
+WAVE_SHARE, RECORD_BYTES = 0.6, 60
 MINUTE = 60.0
 # A change that is over within so many seconds of the window is no trouble.
 WINDOW = 10 * MINUTE
@@ -45,23 +47,20 @@ class Topic:
     """A topic whose partitions are written at `rates`, in records/s.
 
     `noise`: standard deviation of the rate from step to step, as a share, in memory. The rate
-    swings by `wave_share` up and down in each `wave_seconds`. With `batch_seconds` the records that
+    swings by 60 % up and down in each `wave_seconds`. With `batch_seconds` the records that
     are due are written at once, once in so many seconds. With `markers` all that is written at once
     is a transaction, whose last offset holds no record; in memory only. `brokers` hold the replicas
-    and lead in turn; with `copies=1` each partition is only on its leader. `first_offset`: end of
-    each log as it begins. `settings` are brokers' own for the topic, on brokers only.
+    and lead in turn; with `copies=1` each partition is only on its leader. `settings` are brokers'
+    own for the topic, on brokers only.
     """
 
     rates: tuple[float, ...]
     noise: float = 0.0
     wave_seconds: float | None = None
-    wave_share: float = 0.6
     batch_seconds: float | None = None
     markers: bool = False
-    record_bytes: int = 60
     brokers: tuple[int, ...] = (1, 2, 3)
     copies: int = 3
-    first_offset: int = 1_000
     settings: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -176,7 +175,6 @@ class Deploy(Event):
 
     group: str
     pause: float = 15.0
-    every: float = 15.0
     ms: float | None = None
 
 
@@ -316,7 +314,6 @@ class StopBroker(Event):
 
     broker: int
     lasts: float | None = None
-    kill: bool = False
 
 
 class SlowBroker(Event):
@@ -357,6 +354,8 @@ class MissRuns(Event):
 class Case:
     """What there is and what happens to it; `warm_up` and `watched` are in seconds.
 
+    Statuses are judged from `learnt` on, in seconds after the warm-up. A commit that stands for up
+    to `pause` seconds is usual from then on, and a pause that is more than twice as long is not.
     `seed` decides the noise of the world.
     """
 
@@ -366,6 +365,8 @@ class Case:
     happens: tuple[tuple[float, Event], ...] = ()
     warm_up: float = 40 * MINUTE
     watched: float = 60 * MINUTE
+    learnt: float = 0.0
+    pause: float = 0.0
     seed: tuple[int, ...] = (1,)
 
     @property

@@ -10,6 +10,7 @@ from typing import Protocol
 from dev.sim.events import Case
 from dev.sim.reading import MINUTE_MS, Layout, Sight, read_sight
 from dev.sim.world import Change, Staged, World
+from kafka_lag import contract
 from kafka_lag.lag.evaluate import evaluate
 from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import LagReport, Snapshot
@@ -17,6 +18,8 @@ from kafka_lag.lag.time_index import LookUp, no_look_up
 from kafka_lag.snapshots.previous import Memory, load_memory
 from kafka_lag.snapshots.store import FolderStore, write_snapshot
 
+# A case on brokers has shown enough once a group was in trouble for so many runs.
+WATCHED = 10
 BEGIN = 1_769_860_800_000  # 2026-01-31T12:00:00Z
 
 
@@ -89,3 +92,14 @@ def run_minutes(
 def run_case(case: Case, kept: Kept | None = None) -> Iterator[Snapshot]:
     """Yields the snapshots of a case from its warm-up to its end."""
     return (each.snapshot for each in run(Staged(case).world, case.runs, kept=kept))
+
+
+def find_troubled(snapshot: Snapshot) -> frozenset[str]:
+    """Returns groups in WARN or ERR, without a leader, or held up by a transaction."""
+    groups, rows = snapshot.groups, snapshot.group_partitions
+    bad = groups.strings("status").is_in([contract.WARN, contract.ERR])
+    bad |= groups.numbers("held_up_records").known
+    leaderless = rows.strings("unread_reason").is_in([contract.NO_LEADER])
+    names = groups.strings("consumer_group").only(bad).to_list()
+    names += rows.strings("consumer_group").only(leaderless).to_list()
+    return frozenset(name for name in names if name is not None)

@@ -6,12 +6,12 @@ Each service is a group and a topic of one cluster, so that one run sees them al
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from dev.sim.cases.services import Case
-from dev.sim.reading import Floats, Ints, Layout, Mask, Sight
+from dev.sim.reading import Floats, Ints, Layout, Sight
 from kafka_lag.lag.columns import Column, Strings
 
 STEP_SECONDS = 10
@@ -64,13 +64,12 @@ class Services:
         now = self._step // STEPS
         loads = np.array([case.load[min(now, case.minutes - 1)] for case in self._cases])
         written = (loads * self._speed)[self._service] * self._share * STEP_SECONDS
-        stuck = self._stuck(lambda minutes: now in minutes)
         for _ in range(STEPS):
             self._join()
             self._end += written
             running = zip(self._cases, self.running.tolist(), strict=True)
             shares = [case.share_of_speed(min(now, case.minutes - 1), n) for case, n in running]
-            self._read(np.array(shares) * self._speed, stuck)
+            self._read(np.array(shares) * self._speed)
             self._step += 1
             self._ends[self._step] = np.floor(self._end)
 
@@ -84,19 +83,11 @@ class Services:
         self.running = self._set.copy()
         self._paused_until[changed] = self._step + _REBALANCES
 
-    def _stuck(self, when: Callable[[range], bool]) -> Mask:
-        """Returns the partitions that are stuck in such minutes."""
-        stuck = np.zeros(len(self._end), bool)
-        for service, case in enumerate(self._cases):
-            if case.stuck and when(case.stuck[1]):
-                stuck |= (self._service == service) & (self._number == case.stuck[0])
-        return stuck
-
-    def _read(self, capacity: Floats, stuck: Mask) -> None:
+    def _read(self, capacity: Floats) -> None:
         """Each member reads as much of each partition, or all that is there."""
         works = (self._step >= self._paused_until) & (self.running > 0)
         works &= (self._step + 1) % self._poll == 0
-        left = np.where(stuck | ~works[self._service], 0.0, self._end - self._committed)
+        left = np.where(works[self._service], self._end - self._committed, 0.0)
         if not left.any():
             return
         owner, members = self._owner(), len(self._cases) * self._members
@@ -117,7 +108,7 @@ class Services:
         return owner
 
     def ages(self) -> Floats:
-        """Returns seconds since each service's oldest unread record, without stuck partitions."""
+        """Returns seconds since each service's oldest unread record."""
         committed = np.floor(self._committed)
         rows = np.arange(len(committed))
         while True:
@@ -128,8 +119,6 @@ class Services:
             self._oldest[behind] += 1
         unread = self._ends[self._step] > committed
         age = np.where(unread, (self._step - self._oldest) * STEP_SECONDS, 0.0)
-        # Nor those that were stuck and are worked off.
-        age[self._stuck(lambda minutes: self._step // STEPS >= minutes.start)] = 0.0
         found = np.zeros(len(self._cases))
         np.maximum.at(found, self._service, age)
         return found

@@ -19,7 +19,7 @@ from zlib import crc32
 import numpy as np
 
 from dev.sim import events as on
-from dev.sim.events import MINUTE, Case, Event, Group, Topic
+from dev.sim.events import MINUTE, WAVE_SHARE, Case, Event, Group, Topic
 from dev.sim.reading import Floats, Ints, Layout, Mask, Sight
 from kafka_lag import contract
 from kafka_lag.lag.columns import Column, Strings
@@ -37,6 +37,8 @@ _READ = (150, 200)
 _NEW_LOG = 50.0
 # A member that crashed is started again after so many seconds, and crashes at once.
 _RESTART = 30.0
+# A deployment goes on to the next member after so many seconds.
+_DEPLOYS_EVERY = 15.0
 
 
 @dataclass(slots=True)
@@ -658,9 +660,11 @@ class Staged:
     def _deploy(self, event: on.Deploy) -> None:
         self._speed[event.group] = 1_000.0 / (event.ms or self.case.groups[event.group].ms)
         for place, name in enumerate(self._names(event.group, None)):
-            self._later(place * event.every, partial(self._remove, event.group, [name]))
+            self._later(place * _DEPLOYS_EVERY, partial(self._remove, event.group, [name]))
             new = f"{name.partition('.')[0]}.{next(self._restarts)}"
-            self._later(place * event.every + event.pause, partial(self._add, event.group, [new]))
+            self._later(
+                place * _DEPLOYS_EVERY + event.pause, partial(self._add, event.group, [new])
+            )
 
     def _flap(self, event: on.Flap, names: list[str], until: float) -> None:
         if self.world.now >= until:
@@ -738,11 +742,9 @@ def _make_topic(name: str, topic: Topic) -> TopicState:
         batch_seconds=topic.batch_seconds,
         markers=topic.markers,
     )
-    state.end[:] = topic.first_offset
     if topic.wave_seconds is not None:
-        seconds, share = topic.wave_seconds, topic.wave_share
-        usual = state.usual
-        state.plan = lambda now: usual * (1.0 + share * math.sin(2 * math.pi * now / seconds))
+        seconds, usual = topic.wave_seconds, state.usual
+        state.plan = lambda now: usual * (1.0 + WAVE_SHARE * math.sin(2 * math.pi * now / seconds))
     return state
 
 

@@ -23,6 +23,7 @@ SEED = 1
 TROUBLES, HEALTHY = read_cases("staged.txt").values()
 # Two troubles at once, a part of a group, or troubles that end before the case; in memory.
 TRIED, ASIDE = read_cases("mixed.txt").values()
+(RHYTHMS,) = read_cases("rhythms.txt").values()
 # The factors of rates, at least and at most.
 _LEAST, _MOST = 0.2, 30.0
 _SHIFT = days.HOUR / 2
@@ -105,4 +106,5 @@ SETS: Mapping[str, Callable[[int], Sequence[Case]]] = {
     "staged": lambda _: (*TROUBLES, *HEALTHY),
     "mixed": lambda _: TRIED,
     "mixed-aside": lambda _: ASIDE,
+    "rhythms": lambda _: RHYTHMS,
 }

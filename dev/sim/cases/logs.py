@@ -234,9 +234,6 @@ _SHAPES = _each(steady, by_chance, bursty, late)
 _A_WEEK = partial(steady, count=5_000, every=2 * MINUTE)
 WIDE, MOVING = "wide", "moving"
 CASES = (
-    Case("steady", _each(*[steady] * 4)),
-    Case("bursty", _each(*[bursty] * 4)),
-    Case("idle", _each(*[lambda rng, now: steady(rng, now - 4 * DAY, 2_000)] * 3)),
     Case(
         "stuck",
         _each(_A_WEEK, _A_WEEK, partial(by_chance, span=7 * DAY)),
@@ -257,7 +254,6 @@ CASES = (
         partial(_delete, 0.5, _each(steady, by_chance, _ahead_at_first)),
         overtaken=True,
     ),
-    Case("sixty-groups", _each(by_chance), groups=60),
     Case(
         MOVING,
         _each(*[partial(steady, count=9_000, every=100)] * 4),

@@ -20,6 +20,8 @@ from dev.sim.cases.text import read_options, read_sections, value_of
 from dev.sim.reading import Floats
 
 HOUR, DAY = 60, 1_440
+# The age that is allowed, and the time to catch up in, in seconds.
+PROMISE = 300.0
 # Records/s that one task reads: 1,200, 12,000 and 60,000 a minute.
 SPEEDS = (20.0, 200.0, 1_000.0)
 # The minute from which some stores give less.
@@ -55,10 +57,9 @@ class Case:
 
     `load` is what is written in each minute, in tasks at full capacity. `capacity`: the share of
     `speed` records/s that a task reads in each minute. `shares`: the partitions' shares of what is
-    written. `stuck`: a partition, and minutes in which its next record cannot be processed. The
-    consumer reads and commits every `poll_seconds`. `promise`: the age allowed, s, and the time to
-    catch up in. `store`: what all tasks share gives so many tasks' worth, and `contention` less for
-    each more task. `slow`: the share of what another task reads that the first one does.
+    written. The consumer reads and commits every `poll_seconds`. `store`: what all tasks share
+    gives so many tasks' worth, and `contention` less for each more task. `slow`: the share of what
+    another task reads that the first one does.
     """
 
     name: str
@@ -66,10 +67,7 @@ class Case:
     speed: float = 200.0
     capacity: Floats = field(default_factory=lambda: np.ones(DAY))
     shares: Floats = field(default_factory=lambda: even(24))
-    stuck: tuple[int, range] | None = None
     poll_seconds: int = 10
-    promise: float = 300.0
-    least: int = 1
     most: int = 24
     store: Floats | None = None
     contention: float = 0.0
@@ -84,12 +82,6 @@ class Case:
     def minutes(self) -> int:
         """Length in minutes."""
         return len(self.load)
-
-    def first(self, minutes: int) -> Case:
-        """Returns its first minutes."""
-        store = None if self.store is None else self.store[:minutes]
-        load, capacity = self.load[:minutes], self.capacity[:minutes]
-        return replace(self, load=load, capacity=capacity, store=store)
 
     @property
     def gets_slower(self) -> bool:
@@ -131,19 +123,14 @@ class Service:
         return replace(self.case, load=load)
 
 
-def _curve(now: Floats, low: float, high: float) -> Floats:
-    """Returns days with the least at 3 in the morning and the most at 15."""
-    return low + (high - low) * (1.0 - np.cos(2 * np.pi * (now / HOUR - 3) / 24)) / 2
-
-
 def _flood(now: Floats, base: float, *hours: int) -> Floats:
     """Returns ten times as much for twenty minutes from each of the hours on."""
     is_flood = np.any([(now >= hour * HOUR) & (now < hour * HOUR + 20) for hour in hours], axis=0)
     return np.where(is_flood, 10 * base, base)
 
 
-def _between(now: Floats, since: int, until: int, within: float, rest: float) -> Floats:
-    found: Floats = np.where((now >= since) & (now < until), within, rest)
+def _fall(now: Floats, at: int, first: float, last: float) -> Floats:
+    found: Floats = np.where(now < at, first, last)
     return found
 
 
@@ -151,9 +138,7 @@ def _between(now: Floats, since: int, until: int, within: float, rest: float) ->
 _CURVES: Mapping[str, Callable[..., Floats]] = {
     "flat": lambda now, value: np.full(len(now), value),
     "line": lambda now, first, last: np.linspace(first, last, len(now)),
-    "fall": lambda now, at, first, last: _between(now, 0, at, first, last),
-    "between": _between,
-    "curve": _curve,
+    "fall": _fall,
     "flood": _flood,
 }
 _SHARES: Mapping[str, Callable[..., Floats]] = {"even": even, "hot": hot, "skewed": _skewed}
@@ -167,15 +152,12 @@ def _draw(words: str, minutes: int) -> Floats:
 
 def _read(name: str, text: str, minutes: int, **more: Any) -> Case:
     options: dict[str, Any] = {"capacity": "flat:1", **read_options(text), **more}
-    noise, minutes = options.pop("noise", 0.0), options.pop("hours", 0) * HOUR or minutes
+    noise = options.pop("noise", 0.0)
     for each in {"load", "capacity", "store"} & set(options):
         options[each] = _draw(options[each], minutes)
     if "shares" in options:
         kind, *rest = options["shares"].split(":")
         options["shares"] = _SHARES[kind](*map(value_of, rest))
-    if "stuck" in options:
-        partition, since, until = options["stuck"]
-        options["stuck"] = partition, range(since, until)
     case = Case(name, **options)
     return replace(case, load=noisy(case.load, noise, name)) if noise else case
 
@@ -188,18 +170,12 @@ def noisy(load: Floats, noise: float, name: str) -> Floats:
 
 
 def constant_cases(noise: float = 0.0) -> Iterator[Case]:
-    """Yields days of 0.5 to 11.5 tasks in halves at each speed; `noise` is that of each minute."""
+    """Yields days of 0.5 to 11 tasks at each speed; `noise` is that of each minute."""
     for speed in SPEEDS:
-        for halves in range(1, 24):
+        for halves in range(1, 24, 3):
             more = f", noise {noise:.0%}" if noise else ""
             name = f"{halves / 2:g} tasks at {speed:g}/s{more}"
             yield Case(name, noisy(np.full(DAY, halves / 2), noise, name), speed)
-
-
-def changing_cases() -> Iterator[Case]:
-    """Yields curves of days, floods, leaks, deploys, hot and stuck partitions, slow polls."""
-    for name, (text,) in read_sections("services.txt")["changing"]:
-        yield _read(name, text, DAY)
 
 
 def store_cases() -> Iterator[tuple[Case, bool]]:

@@ -2,10 +2,11 @@
 """Reads cases that are written as text.
 
 A line has a name and statements, which lines further to the right continue. `topic`, `group` and
-`watched` say what the case has; any other statement is an event and its arguments, after the time
-at which it happens (`600/1500`: at 600 s and then each 1,500 s within an hour). `40m` and `2h` are
-seconds, `9:02` hours, `60/6` the rates of six partitions that get 60 records/s together. A word in
-capitals stands for a text, and a name without statements begins a section.
+the times of `Case` say what the case has; any other statement is an event and its arguments, after
+the time at which it happens (`600/1500`: at 600 s and then each 1,500 s within an hour;
+`10m/1h/9h`: within nine hours). `40m` and `2h` are seconds, `9:02` hours, `60/6` the rates of six
+partitions that get 60 records/s together. A word in capitals stands for a text, and a name without
+statements begins a section.
 """
 
 from __future__ import annotations
@@ -83,7 +84,7 @@ def read_cases(name: str) -> Mapping[str, tuple[Case, ...]]:
 
 def _read_case(name: str, statements: list[str]) -> Case:
     topics, groups, happens = dict[str, Topic](), dict[str, Group](), list[Any]()
-    watched = 3_600.0
+    times = dict[str, Any]()
     for statement in statements:
         verb, arguments, options = read_step(statement)
         match verb:
@@ -91,11 +92,11 @@ def _read_case(name: str, statements: list[str]) -> Case:
                 topics[arguments[0]] = Topic(arguments[1], **options)
             case "group":
                 groups[arguments[0]] = Group(arguments[1], **options)
-            case "watched":
-                watched = arguments[0]
+            case "warm_up" | "watched" | "learnt" | "pause":
+                times[verb] = arguments[0]
             case _:
                 happens += read_events(statement)
-    return Case(name, topics, groups, tuple(happens), watched=watched)
+    return Case(name, topics, groups, tuple(happens), **times)
 
 
 def read_events(statement: str) -> Iterator[tuple[float, events.Event]]:
@@ -108,6 +109,6 @@ def read_events(statement: str) -> Iterator[tuple[float, events.Event]]:
     if "/" not in at:
         yield value_of(at), event
         return
-    first, every = map(int, at.split("/"))
-    for turn in range((_HOUR - first) // every):
+    first, every, *until = map(value_of, at.split("/"))
+    for turn in range(((until or [_HOUR])[0] - first) // every):
         yield first + every * turn, event

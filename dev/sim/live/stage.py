@@ -7,7 +7,6 @@ import multiprocessing
 import os
 import signal
 import threading
-import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -24,14 +23,14 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 
-from dev.faults.elections import elect_preferred, reorder_replicas
+from dev.faults.elections import elect_first
 from dev.faults.proxy import Proxies
 from dev.kafka import KafkaCluster
 from dev.kafka.access import wait_for
 from dev.kafka.readiness import NEVER_TIMES_OUT, wait_for_topics, wait_until
 from dev.kafka.records import commit_offsets, listed, read_commits
 from dev.sim import events as on
-from dev.sim.events import SHORTENED, Case, Event, Group
+from dev.sim.events import RECORD_BYTES, SHORTENED, Case, Event, Group
 from dev.sim.live.member import CRASHED, Orders, run_member
 from dev.sim.live.writer import Writer
 
@@ -287,8 +286,8 @@ class Stage:
                     members[group].start(number)
             case on.Move(group, to):
                 members[group].move(topics[to])
-            case on.Deploy(group, pause, every, ms):
-                self._deploy(members[group], pause, every, ms)
+            case on.Deploy(group, pause, ms):
+                self._deploy(members[group], pause, ms)
             case on.Flap(lasts=None):
                 self._flap(event)
             case on.Poison(group, partition, then, None):
@@ -303,10 +302,10 @@ class Stage:
                 self._open_transaction(topics[topic], partition, lasts)
             case on.MoveLeaders(topic, None):
                 self._move_leaders(topics[topic])
-            case on.StopBroker(broker, lasts, kill):
-                self._stop_broker(broker, lasts, kill=kill)
+            case on.StopBroker(broker, lasts):
+                self._stop_broker(broker, lasts)
             case on.SlowBroker(broker, rate, None):
-                size = next(iter(self.case.topics.values())).record_bytes + _MORE_BYTES
+                size = RECORD_BYTES + _MORE_BYTES
                 self._scene.proxies[broker].delay = _SMALL_PIECES / size / rate
             case _:
                 raise NotImplementedError(f"{event} happens in memory only")
@@ -315,15 +314,13 @@ class Stage:
     def _change_rate(self, topic: str, times: float | tuple[float, ...], ramp: float) -> None:
         self._scene.writer.streams[self._topics[topic]].change(times, ramp / SHORTENED)
 
-    def _deploy(self, members: Members, pause: float, every: float, ms: float | None) -> None:
+    def _deploy(self, members: Members, pause: float, ms: float | None) -> None:
         members.forget_orders()
         for number in members.numbers:
             members.leave([number])
             if self._waits(pause):
                 return
             members.start(number, ms)
-            if self._waits(max(every - pause, 0.0)):
-                return
 
     def _flap(self, event: on.Flap) -> None:
         members = self._members[event.group]
@@ -391,12 +388,10 @@ class Stage:
             replicas = [*each.replicas]
             first = replicas.index(each.leader) + 1
             orders[number] = [*replicas[first:], *replicas[:first]]
-        reorder_replicas(address, {topic: orders})
-        time.sleep(0.3)
-        elect_preferred(address, {topic: orders})
+        elect_first(address, {topic: orders})
 
-    def _stop_broker(self, broker: int, lasts: float | None, *, kill: bool) -> None:
-        (self._scene.cluster.kill if kill else self._scene.cluster.stop)(broker)
+    def _stop_broker(self, broker: int, lasts: float | None) -> None:
+        self._scene.cluster.stop(broker)
         self._scene.over.wait(None if lasts is None else lasts / SHORTENED)
         self._scene.cluster.start(broker)
 
@@ -449,7 +444,7 @@ class Stage:
     def _retain(self, name: str, seconds: float, *, by_size: bool) -> None:
         """Deletes records by age, or what is more than comes to a partition in the real seconds."""
         topic = self.case.topics[name]
-        size = seconds * max(topic.rates) * (topic.record_bytes + _MORE_BYTES_IN_LOG)
+        size = seconds * max(topic.rates) * (RECORD_BYTES + _MORE_BYTES_IN_LOG)
         entry = ConfigEntry(
             "retention.bytes" if by_size else "retention.ms",
             str(round(size if by_size else seconds * 1_000)),

@@ -17,7 +17,7 @@ from dev.kafka.readiness import wait_until
 from dev.sim.events import MINUTE, SHORTENED, Case
 from dev.sim.live.stage import Scene, Stage
 from dev.sim.live.writer import Writer
-from dev.sim.scorers.causes import WATCHED, find_troubled
+from dev.sim.run import WATCHED, find_troubled
 from dev.sim.truth import right_causes
 from kafka_lag import contract
 from kafka_lag.brokers.access import Access
@@ -111,7 +111,7 @@ def plan_waves(cases: Sequence[Case]) -> list[list[Case]]:
 def _start(say: Say) -> Iterator[tuple[KafkaCluster, Proxies]]:
     cluster = KafkaCluster(settings=_BROKER_SETTINGS)
     proxies = {
-        node: Proxy(cluster.broker_address(node, _SLOW_LINE), encrypted=False, seed=node)
+        node: Proxy(cluster.broker_address(node, _SLOW_LINE), seed=node)
         for node in cluster.node_ids
     }
     for node, proxy in proxies.items():

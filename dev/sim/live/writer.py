@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from confluent_kafka import KafkaException, Message, Producer
 
-from dev.sim.events import SHORTENED, Topic
+from dev.sim.events import RECORD_BYTES, SHORTENED, WAVE_SHARE, Topic
 from dev.sim.reading import Floats, Ints
 
 _TICK = 0.1
@@ -55,7 +55,7 @@ class Stream:
         rates = np.array(self.topic.rates) * self._times(now)
         if self.topic.wave_seconds:
             turn = (now - self.began) * SHORTENED / self.topic.wave_seconds
-            rates *= 1.0 + self.topic.wave_share * math.sin(2.0 * math.pi * turn)
+            rates *= 1.0 + WAVE_SHARE * math.sin(2.0 * math.pi * turn)
         self.due += rng.poisson(rates * seconds)
         if self.topic.batch_seconds and now < self.next_batch:
             return np.zeros(len(self.due), np.int64)
@@ -114,12 +114,12 @@ class Writer:
             for name, stream in list(self.streams.items()):
                 counts = stream.take_due(now, now - last, self._rng)
                 for partition in np.flatnonzero(counts).tolist():
-                    self._write(name, partition, int(counts[partition]), stream.topic)
+                    self._write(name, partition, int(counts[partition]))
             self._producer.poll(0)
             last = now
 
-    def _write(self, name: str, partition: int, count: int, topic: Topic) -> None:
-        value = b"x" * topic.record_bytes
+    def _write(self, name: str, partition: int, count: int) -> None:
+        value = b"x" * RECORD_BYTES
         for _ in range(count):
             try:
                 self._producer.produce(

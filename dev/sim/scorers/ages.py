@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """How right time lags are: each age against the log, and against the error that was stated.
 
-Each case is seen cold, which dates by look-ups alone; once more; after an hour of runs; the same
-with commits that move; and without any look-up, by the log ends of that hour alone.
+Each case is seen cold, which dates by look-ups alone; once more; after an hour of runs in which
+commits moved; and without any look-up, by the log ends of that hour alone.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.group_settings import ByName, Rules
 from kafka_lag.lag.model import LagReport
 
-COLD, AGAIN, WARM, MOVED, BLIND = "cold", "again", "warm", "moved", "blind"
-RUNS = (COLD, AGAIN, WARM, MOVED, BLIND)
+COLD, AGAIN, MOVED, BLIND = "cold", "again", "moved", "blind"
+RUNS = (COLD, AGAIN, MOVED, BLIND)
 # A run reads commits and then the ends of the logs so many ms after it began.
 _READ = (150, 200)
 _HOUR_OF_RUNS = 60

@@ -4,23 +4,28 @@
 from __future__ import annotations
 
 import math
+import sys
 from argparse import Namespace
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing import Pool
+from pathlib import Path
+from tempfile import mkdtemp
 
 from dev.sim.cases.drawn import SETS
 from dev.sim.events import MINUTE, Case
-from dev.sim.run import run_case
+from dev.sim.live.waves import run_live
+from dev.sim.run import WATCHED, find_troubled, run_case
 from dev.sim.scorers import print_lines
 from dev.sim.truth import Effect, list_effects
 from kafka_lag import contract
 from kafka_lag.lag.model import Snapshot
 
-# The cause must be named within so many runs in trouble, and a wrong one in none of so many; if a
-# cause of the case ends, in none until the end of the case.
-IN_TIME, WATCHED = 3, 10
+# The cause must be named within so many runs in trouble, and a wrong one in none of the `WATCHED`;
+# if a cause of the case ends, in none until the end of the case.
+IN_TIME = 3
 # A cause must not be named any more so many seconds after it is over, and the one that is left must
 # be named. Averages of rates have a half-life of half the window.
 GRACE = 10 * MINUTE
@@ -107,17 +112,6 @@ def read_run(snapshot: Snapshot, number: int) -> Run:
     return Run(troubled, named, (number + 1) * MINUTE)
 
 
-def find_troubled(snapshot: Snapshot) -> frozenset[str]:
-    """Returns groups in WARN or ERR, without a leader, or held up by a transaction."""
-    groups, rows = snapshot.groups, snapshot.group_partitions
-    bad = groups.strings("status").is_in([contract.WARN, contract.ERR])
-    bad |= groups.numbers("held_up_records").known
-    leaderless = rows.strings("unread_reason").is_in([contract.NO_LEADER])
-    names = groups.strings("consumer_group").only(bad).to_list()
-    names += rows.strings("consumer_group").only(leaderless).to_list()
-    return frozenset(name for name in names if name is not None)
-
-
 def judge(
     case: str, right: Mapping[str, Sequence[Effect]], runs: Sequence[Run], *, ends: bool = False
 ) -> Iterator[Verdict]:
@@ -183,13 +177,31 @@ def choose(options: Namespace) -> list[Case]:
 
 
 def print_verdicts(options: Namespace) -> bool:
-    """Prints the verdicts on cases in memory."""
+    """Prints the verdicts on cases in memory, or beside these on real brokers."""
+    if options.live:
+        folder = options.folder or Path(mkdtemp(prefix="sim-"))
+        return _print_table(list(_score_live(choose(options), folder)))
     with Pool(2) as pool:
         found = [each for verdicts in pool.imap(score, choose(options)) for each in verdicts]
-    return print_table(found)
+    return _print_table(found)
 
 
-def print_table(verdicts: Iterable[Verdict]) -> bool:
+def _score_live(cases: Sequence[Case], folder: Path) -> Iterator[Verdict]:
+    """Yields the verdicts on brokers, and prints each beside that in memory."""
+    say = partial(print, file=sys.stderr, flush=True)
+    say(f"snapshots are kept in {folder}")
+    for each in run_live(cases, folder, say):
+        in_memory = {found.group: found for found in score(each.case)}
+        for found in score_live(each.case, each.snapshots, each.first):
+            line = f"{found.case:28} {found.group:8} {found.kind:28}"
+            if found.group in each.ill_before:
+                say(f"{line} was in trouble before anything happened")
+                continue
+            say(f"{line} {found.verdict:11} in memory {in_memory[found.group].verdict}")
+            yield found
+
+
+def _print_table(verdicts: Iterable[Verdict]) -> bool:
     """Prints what was not right, then counts by cause; returns whether all verdicts are right."""
     counts: dict[str, Counter[str]] = {}
     for each in verdicts:

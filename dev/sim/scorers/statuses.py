@@ -18,8 +18,7 @@ from typing import Any
 import numpy as np
 
 from dev.sim.cases.drawn import SETS
-from dev.sim.cases.rhythms import RHYTHMS, Watched
-from dev.sim.events import MINUTE, WINDOW
+from dev.sim.events import MINUTE, WINDOW, Case
 from dev.sim.reading import Floats, Mask
 from dev.sim.run import run
 from dev.sim.scorers import print_lines
@@ -58,9 +57,8 @@ class Truth:
     excused: Mask
 
 
-def score(watched: Watched) -> Verdict:
+def score(case: Case) -> Verdict:
     """Returns the verdict on a case in memory."""
-    case = watched.case
     world = Staged(case).world
     moments: dict[str, list[Floats]] = {group.name: [] for group in world.groups}
     said: list[Mapping[Key, str | None]] = []
@@ -69,9 +67,9 @@ def score(watched: Watched) -> Verdict:
         for group in world.groups:
             moments[group.name].append(_look(group))
     verdict, first = Counter[str](), ""
-    judged, begin = 0, round((case.warm_up + watched.learnt) / MINUTE)
+    judged, begin = 0, round((case.warm_up + case.learnt) / MINUTE)
     for group in world.groups:
-        truth, pause = find_truth(np.array(moments[group.name])), watched.pause
+        truth, pause = find_truth(np.array(moments[group.name])), case.pause
         keys = [(group.name, each.name, n) for each in group.topics for n in range(each.partitions)]
         for number, statuses in enumerate(said[begin:], begin):
             for place, key in enumerate(keys):
@@ -147,11 +145,10 @@ def find_fault(
 
 def print_verdicts(options: Namespace) -> bool:
     """Prints a line for each case."""
-    written = SETS.get(options.cases)
-    every = RHYTHMS if written is None else [Watched(case) for case in written(options.seed)]
     lines = []
     with Pool(2) as pool:
-        chosen = [each for each in every if each.case.name.startswith(options.only)]
+        every = SETS[options.cases](options.seed)
+        chosen = [each for each in every if each.name.startswith(options.only)]
         for one in pool.map(score, chosen, chunksize=1):
             words = ", ".join(f"{count} {rule}" for rule, count in one.wrong.most_common())
             lines.append(((one.case, f"{one.judged:,}", one.first), words))

@@ -17,7 +17,7 @@ from itertools import groupby
 
 import numpy as np
 
-from dev.sim.cases.services import KINDS, MINUTES, MOST, SEEN, Case, Service
+from dev.sim.cases.services import KINDS, MINUTES, MOST, PROMISE, SEEN, Case, Service
 from dev.sim.reading import FIRST, Floats, Mask
 from dev.sim.run import run
 from dev.sim.scorers import print_lines
@@ -43,7 +43,7 @@ class Trial:
     @property
     def keeps(self) -> Mask:
         """Which numbers keep the promise, from one task on."""
-        mask: Mask = self.age <= self.case.promise
+        mask: Mask = self.age <= PROMISE
         return mask
 
     @property
@@ -83,7 +83,7 @@ def watch(services: Sequence[Service], *, follow: bool) -> list[Frame]:
     """
     cases, starts = zip(*((each.behind_case, each.start) for each in services), strict=True)
     world = Services(cases, starts)
-    tasks = ByName.of([("", TaskSettings(catch_up_seconds=cases[0].promise))])
+    tasks = ByName.of([("", TaskSettings(catch_up_seconds=PROMISE))])
     rules = Rules(lookup_budget=0, tasks=tasks)
     seen: list[Frame] = []
     for minute, report in enumerate(run(world, SEEN, rules, FIRST)):

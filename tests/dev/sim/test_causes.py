@@ -13,14 +13,13 @@ import pytest
 from dev.sim.cases.drawn import HEALTHY, TROUBLES
 from dev.sim.events import MINUTE, Case, MissRuns
 from dev.sim.live.waves import plan_waves
-from dev.sim.run import Kept, run_case
+from dev.sim.run import WATCHED, Kept, run_case
 from dev.sim.scorers.causes import (
     IN_TIME,
     NO_TROUBLE,
     NOT_EXPLAINED,
     PAST,
     RIGHT,
-    WATCHED,
     WRONG,
     Run,
     judge,

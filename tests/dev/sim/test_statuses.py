@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dev.sim.cases.rhythms import RHYTHMS
+from dev.sim.cases.drawn import RHYTHMS
 from dev.sim.scorers.statuses import find_fault, find_truth, score
 from kafka_lag.contract import OK, STALL, STOP, WARN
 
