@@ -173,11 +173,7 @@ class Campaign:
         protocol: Protocol = "SASL_SSL" if options.tls else "SASL_PLAINTEXT"
         cluster = KafkaCluster()
         proxies = {
-            node: Proxy(
-                cluster.broker_address(node, protocol),
-                encrypted=options.tls,
-                seed=options.seed + node,
-            )
+            node: Proxy(cluster.broker_address(node, protocol), seed=options.seed + node)
             for node in cluster.node_ids
         }
         for node, proxy in proxies.items():
@@ -196,7 +192,8 @@ class Campaign:
                 cafile=str(cluster.cafile) if options.tls else None,
                 broker_timeout=_BROKER_TIMEOUT,
             )
-            yield Scene(cluster, running, traffic, Store(Path(folder)), secret, rng), access
+            store = Store(Path(folder))
+            yield Scene(cluster, running, traffic, store, secret, rng, options.tls), access
 
     def _run_all(self, subject: Subject, scene: Scene, access: Access, faults: _Faults) -> None:
         number, said, orders = 0, time.monotonic(), scene.orders
@@ -215,9 +212,6 @@ class Campaign:
                 self._run_beside(subject, Subject(access, scene.secret, scene.store), taken_at)
                 orders.concurrent = False
             self._run_once(subject, number, taken_at, faults)
-            if orders.repeated:
-                self._run_once(subject, number, taken_at, faults)
-                orders.repeated = False
             if orders.late:
                 self._run_once(subject, number, taken_at - orders.late * INTERVAL_MS, faults)
                 orders.late = 0

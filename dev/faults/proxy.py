@@ -14,7 +14,6 @@ from dev.kafka import KafkaClusterError
 from dev.kafka.node.settings import HOST, free_ports
 
 _CHUNK = 65_536
-_LENGTH_BYTES = 4  # in front of each answer
 _STARTS_WITHIN = 10.0
 
 
@@ -22,18 +21,16 @@ class Proxy:
     """One broker's listener as clients see it; what it does to them may be changed any time.
 
     `stalled`: what is sent stays in the proxy. `delay`: seconds that each piece of an answer
-    waits. `refusing`: connections end at once. `damage`: so many of the next pieces of answers
-    are damaged. Without TLS only the first eight bytes of an answer are, its length and number:
-    Kafka's protocol has no checksum, so a client cannot tell another damaged byte from a right one.
+    waits. `damage`: so many of the next pieces of answers have one byte changed, which a client
+    notices behind TLS only, because Kafka's protocol has no checksum.
     """
 
-    def __init__(self, upstream: str, *, encrypted: bool, seed: int) -> None:
+    def __init__(self, upstream: str, *, seed: int) -> None:
         host, _, port = upstream.rpartition(":")
         self._upstream = host, int(port)
-        self._encrypted = encrypted
         self._random = random.Random(seed)  # noqa: S311 - faults, not secrets
         (self.port,) = free_ports(1)
-        self.stalled = self.refusing = False
+        self.stalled = False
         self.delay = 0.0
         self.damage = 0
         self.cuts = 0
@@ -55,9 +52,6 @@ class Proxy:
             writer.transport.abort()
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        if self.refusing:
-            writer.transport.abort()
-            return
         try:
             there, back = await asyncio.open_connection(*self._upstream)
         except OSError:
@@ -67,7 +61,7 @@ class Proxy:
         self._writers |= ends
         try:
             await asyncio.gather(
-                self._pump(reader, back, _as_sent), self._pump(there, writer, _Answers(self))
+                self._pump(reader, back, _as_sent), self._pump(there, writer, self._treat)
             )
         finally:
             self._writers -= ends
@@ -89,48 +83,15 @@ class Proxy:
         # Whichever side ends, both do.
         sink.transport.abort()
 
-    def damaged(self, data: bytes, frames: list[int]) -> bytes:
-        """The piece with one byte changed; `frames` is where answers begin in it."""
-        if self._encrypted:
-            at = self._random.randrange(len(data))
-        elif frames:
-            at = min(frames[0] + self._random.randrange(8), len(data) - 1)
-        else:
+    async def _treat(self, data: bytes) -> bytes:
+        """Returns a piece of an answer as clients get it."""
+        if self.delay:
+            await asyncio.sleep(self.delay)
+        if not self.damage:
             return data
         self.damage -= 1
+        at = self._random.randrange(len(data))
         return data[:at] + bytes([data[at] ^ self._random.randrange(1, 256)]) + data[at + 1 :]
-
-
-class _Answers:
-    """One connection's answers, treated as its proxy says."""
-
-    def __init__(self, proxy: Proxy) -> None:
-        self._proxy = proxy
-        self._left, self._length = 0, b""
-
-    async def __call__(self, data: bytes) -> bytes:
-        frames = self._frames(data)
-        if self._proxy.delay:
-            await asyncio.sleep(self._proxy.delay)
-        return self._proxy.damaged(data, frames) if self._proxy.damage else data
-
-    def _frames(self, data: bytes) -> list[int]:
-        """Where in the piece answers begin, if it is not encrypted."""
-        at, begins = 0, []
-        while at < len(data):
-            if self._left:
-                step = min(self._left, len(data) - at)
-                self._left -= step
-                at += step
-                continue
-            if not self._length:
-                begins.append(at)
-            missing = _LENGTH_BYTES - len(self._length)
-            self._length += data[at : at + missing]
-            at += missing
-            if len(self._length) == _LENGTH_BYTES:
-                self._left, self._length = int.from_bytes(self._length, "big"), b""
-        return begins
 
 
 async def _as_sent(data: bytes) -> bytes:

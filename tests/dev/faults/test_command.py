@@ -59,7 +59,7 @@ def test_a_campaign_that_shows_nothing_is_not_good(poor: dict[str, Any]) -> None
 @pytest.mark.kafka
 @pytest.mark.thorough
 def test_a_short_campaign_judges_its_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    """On a busy machine runs are late, and numbers as wrong as that: `make faults` judges these."""
+    """On a busy machine runs are late, and numbers as wrong as that: the command judges these."""
     code = main(["--minutes", "0.1", "--fault", "cold"])
     out = capsys.readouterr().out
     ((runs, wrong),) = re.findall(r"(\d+) runs \([^$]*\), (\d+) wrong", out)

@@ -46,10 +46,10 @@ def server() -> Iterator[str]:
         yield "{}:{}".format(*listening.getsockname())
 
 
-@pytest.fixture(name="proxies", params=[True, False], ids=["encrypted", "plain"])
-def _proxies(request: pytest.FixtureRequest) -> Iterator[tuple[Proxies, Proxy]]:
+@pytest.fixture(name="proxies")
+def _proxies() -> Iterator[tuple[Proxies, Proxy]]:
     with server() as upstream:
-        proxy = Proxy(upstream, encrypted=request.param, seed=1)
+        proxy = Proxy(upstream, seed=1)
         with Proxies({1: proxy}) as running:
             yield running, proxy
 
@@ -103,13 +103,6 @@ def test_a_cut_ends_connections_and_takes_new_ones(proxies: tuple[Proxies, Proxy
         assert ended(connection)
     with client(proxy) as connection:
         assert sent(connection) == answer(0)
-
-
-def test_a_proxy_that_refuses_answers_nobody(proxies: tuple[Proxies, Proxy]) -> None:
-    proxy = proxies[1]
-    proxy.refusing = True
-    with client(proxy) as connection:
-        assert ended(connection)
 
 
 def test_one_byte_of_one_answer_is_damaged(proxies: tuple[Proxies, Proxy]) -> None:
