@@ -3,17 +3,13 @@
 
 PYTHON ?= python3
 MINUTES ?= 2
-SEED ?= 1
 # Processes that test, those with brokers or Spark of some 3 GB: more than two
 # cores, as tests wait for these, and for ports and browsers, for half of their time.
 WORKERS ?= 3
-# What `make report` reads and writes: a folder that holds snapshots/.
-STATE ?= ./lag
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 UV := $(shell command -v uv 2>/dev/null || echo .local/tools/bin/uv)
-SOURCES := functions cli glue_jobs infra dev tests
 # Empty: what cdk.json names, or holds.
 CONFIG ?=
 # The registry's "latest" is an old stray build, so the version is named.
@@ -28,8 +24,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION = 20
 
 .DEFAULT_GOAL := help
-.PHONY: help prerequisites setup demo report test test-rest test-all test-of test-lowest test-kafka golden check format lint types \
-        faults cost cdk diff deploy template destroy synth docs rehearse chart clean
+.PHONY: help prerequisites setup demo test test-rest lint docs cost cdk synth diff deploy destroy template
 
 help: ## list the targets that people use; dev/README.md has the others
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -37,7 +32,6 @@ help: ## list the targets that people use; dev/README.md has the others
 # Tools that a target uses, where it does not use all.
 cost docs: NEEDS = Python
 demo: NEEDS = Java Maven
-report: NEEDS = Java
 cdk synth diff deploy destroy: NEEDS = Node
 
 # Check Python, Java, Maven and Node, and say how to get what is missing or too old.
@@ -61,9 +55,6 @@ $(INSTALLED): pyproject.toml uv.lock | prerequisites
 demo: setup ## the main job on this machine: Kafka, consumers, metrics, snapshots, reports
 	$(BIN)/python -m dev.demo --minutes $(MINUTES) $(if $(KEEP),--keep)
 
-report: setup ## the reports and pages of DATE=2026-01-31 in the folder STATE (./lag)
-	$(BIN)/kafka-lag report --state $(STATE) $(if $(DATE),--date $(DATE))
-
 # pytest's own options; loadfile keeps the tests of a file, which share fixtures, in one process.
 PYTEST = $(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 test: setup ## the tests of every change, one real broker and one day in Spark included
@@ -72,64 +63,16 @@ test: setup ## the tests of every change, one real broker and one day in Spark i
 test-rest: setup ## the tests that make test leaves out
 	$(PYTEST) -m thorough
 
-test-all: test test-rest
-
-# Names of folders or of files below tests or tests/functions, with or without test_ and .py.
-M ?=
-EXAMPLES_OF_M := lag/status, brokers, infra/config or cli/test_query
-tests_of = $(or $(wildcard $(foreach at,tests tests/functions,$(at)/$1 $(at)/$1.py $(at)/$(filter-out ./,$(dir $1))test_$(notdir $1).py)),\
-  $(error No tests are called $1: name a folder or file below tests as M, like $(EXAMPLES_OF_M)))
-test-of: setup ## the fast tests of one module: M=lag/status, M=infra/config, M="brokers cli/test_query"
-	$(BIN)/pytest -q -m "not thorough" -p no:xdist $(foreach name,$(or $(M),$(error Name tests as M, like $(EXAMPLES_OF_M))),$(call tests_of,$(name)))
-
-# In an environment of its own, as uv.lock has the newest versions.
-LOWEST = .local/lowest/bin/python
-# Functions and the command on the oldest versions that pyproject.toml allows.
-test-lowest: setup
-	$(UV) venv --quiet --clear --python $(PYTHON) .local/lowest
-	$(UV) pip install --quiet --python $(LOWEST) --resolution lowest-direct -r pyproject.toml \
-	  --extra cdk --extra sql --group local --group page --group test
-	$(UV) pip install --quiet --python $(LOWEST) --no-deps --editable .
-	$(LOWEST) -m pytest -q -m "not thorough" -p no:xdist tests/functions tests/cli
-
-# Files that `git diff` then shows: a reviewer reads them.
-golden: setup ## renew the texts and templates of tests/golden
-	$(BIN)/pytest -q -m golden --golden-renew -p no:xdist tests
-
-# Versions of Kafka; empty: the one that dev/kafka/pom.xml names.
-VERSION ?=
-# The tests that need brokers, on other versions of Kafka (VERSION="3.7.2 4.4.0"); OF: only these.
-OF ?=
-test-kafka: setup
-	@failed=0; for version in $(or $(VERSION),''); do \
-	  KAFKA_VERSION=$$version $(BIN)/pytest -q -m kafka -n $(WORKERS) --dist loadfile $(OF) || failed=1; \
-	done; exit $$failed
-
-# uv audit ends with 2 where it cannot reach the database of advisories.
-check: setup ## format, lint, types, known weaknesses of dependencies, tests
-	$(BIN)/ruff format $(SOURCES)
-	@$(MAKE) --no-print-directory lint types
-	$(UV) audit --frozen || test $$? -eq 2
-	@$(MAKE) --no-print-directory test
-
-format: setup ## format the code
-	$(BIN)/ruff format $(SOURCES)
-
-# What ruff finds, formatting included, misspelt words, and hard English in the docs.
-lint: setup
-	$(BIN)/ruff check $(SOURCES)
-	$(BIN)/ruff format --check $(SOURCES)
+lint: setup ## ruff, misspelt words, hard English in the docs, and types
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
 	$(BIN)/codespell $$(git ls-files)
 	$(BIN)/python -m dev.plain
-
-# Mypy, strict.
-types: setup
 	$(BIN)/mypy
 
-# Faults on real brokers, snapshots judged by the truth of the logs (MINUTES=3 SEED=1, TLS=1).
-faults: MINUTES = 3
-faults: setup
-	$(BIN)/python -m dev.faults --minutes $(MINUTES) --seed $(SEED) $(if $(TLS),--tls)
+docs: setup ## write the reference tables in docs/ from code, and build the site into .local/site
+	$(BIN)/python -m dev.docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 cost: setup ## what a month will cost, before it is deployed (CONFIG=other.json, as below)
 	@$(BIN)/kafka-lag cost $(if $(CONFIG),--config $(CONFIG))
@@ -172,23 +115,3 @@ synth/%: cdk
 synth/%.py: cdk
 	$(CDK) synth --quiet --app '$(BIN)/python $*.py' --output .local/synth/$(basename $(notdir $*))
 	$(LINT_TEMPLATES)
-
-docs: setup ## write the reference tables in docs/ from code, and build the site into .local/site
-	$(BIN)/python -m dev.docs
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
-
-# Bootstrap, deploy, run, change and destroy in an emulator of AWS.
-rehearse: prerequisites cdk
-	$(BIN)/pytest -q -p no:xdist tests/infra/rehearsal
-
-# Helm is built from its source where there is none, which takes Go and minutes.
-HELM ?= $(shell command -v helm 2>/dev/null || echo .local/go/bin/helm)
-.local/go/bin/helm:
-	GOBIN=$(CURDIR)/.local/go/bin go install helm.sh/helm/v3/cmd/helm@v3.22.0
-
-# Lint and render the exporter's chart, and check it against Kubernetes' schemas.
-chart: setup $(HELM)
-	HELM=$(HELM) $(UV) run --isolated --frozen --all-extras --all-groups --with kubernetes-validate pytest -q -p no:xdist tests/test_chart.py
-
-clean: ## remove what was installed and built here
-	rm -rf $(VENV) .local .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -125,7 +125,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadFil
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """The option of `make golden`."""
+    """The option that writes golden texts again."""
     parser.addoption("--golden-renew", action="store_true", help="renew tests/golden")
 
 

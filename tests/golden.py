@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reviewed texts in `tests/golden`: a test hands over what is made now and compares it with them.
 
-`make golden` writes all of them again; their diff is what a reviewer reads.
+`pytest -m golden --golden-renew` writes all of them again; their diff is what a reviewer reads.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Golden:
         lines = list(difflib.unified_diff(was.splitlines(), text.splitlines(), n=1, lineterm=""))
         more = f"\n(and {len(lines) - _SHOWN} lines more)" if len(lines) > _SHOWN else ""
         shown = "\n".join(lines[2:_SHOWN]) + more
-        assert was == text, f"tests/golden/{name} differs; `make golden` renews it:\n{shown}"
+        assert was == text, f"tests/golden/{name} differs; `--golden-renew` renews it:\n{shown}"
 
     def holds_cases(self, name: str, cases: Mapping[str, str]) -> None:
         """The same for several texts in one file, each below its title."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The exporter's chart, as helm renders it: `make chart` brings helm and Kubernetes' schemas."""
+"""The exporter's chart, as helm renders it; dev/README.md says what brings helm and schemas."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ clientProperties: |
 """
 CASES = {"brokers": "bootstrapServers: b:9092", "login": LOGIN, "mutual TLS": MUTUAL_TLS}
 
-pytestmark = pytest.mark.skipif(not Path(HELM).is_file(), reason="helm is not here: make chart")
+pytestmark = pytest.mark.skipif(not Path(HELM).is_file(), reason="helm is not here")
 
 
 def helm(*words: str, values: str = "") -> subprocess.CompletedProcess[str]:
@@ -63,7 +63,7 @@ def container(manifests: dict[str, Any]) -> Any:
 def test_every_manifest_is_what_helm_and_kubernetes_take(values: str) -> None:
     ended = helm("lint", str(CHART), "--strict", values=values)
     assert ended.returncode == 0, ended.stdout
-    schemas = pytest.importorskip("kubernetes_validate", reason="make chart brings it")
+    schemas = pytest.importorskip("kubernetes_validate", reason="it is not installed")
     for kind, manifest in render(values).items():
         # The operator's own kind has no schema there.
         if kind != "ServiceMonitor":

@@ -105,7 +105,7 @@ def run_program(command: list[str], *, what: str) -> str:
     program = shutil.which(command[0])
     if program is None:
         raise KafkaClusterError(
-            f"{command[0]} is not on the PATH: make prerequisites says how to install it"
+            f"{command[0]} is not on the PATH: make setup says how to install it"
         )
     done = subprocess.run(
         [program, *command[1:]],

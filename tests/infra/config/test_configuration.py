@@ -3,7 +3,7 @@
 
 `tests/golden/configuration.txt` is table and answer: each line that does not begin with a blank is
 a case, what follows it is what is said; without an answer it is fine. A case more is a line more,
-then `make golden`.
+then `pytest --golden-renew`.
 """
 
 from __future__ import annotations

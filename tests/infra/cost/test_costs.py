@@ -3,7 +3,7 @@
 
 `tests/golden/cost.txt` is table and answer: after the first case stand only the lines that differ
 from it. A line that stands above for the same item is named by that after `as above`, and one that
-the first case alone has after `without`. A case more is a line more, then `make golden`.
+the first case alone has after `without`. A case more is a line more, then `pytest --golden-renew`.
 """
 
 from __future__ import annotations
