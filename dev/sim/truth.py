@@ -178,7 +178,7 @@ def read_event(case: Case, name: str, event: Event) -> Meaning:
         case on.Reset():
             return (contract.OFFSETS_RESET,), True, REWOUND
         case on.Recreate():
-            return (contract.OFFSETS_RESET,), True, None
+            return (contract.OFFSETS_RESET,), False, None
         case on.Retain():
             return (contract.RETENTION_RACE, contract.SETTINGS_CHANGED), False, None
         case on.Grow(seen=False) | on.Reassign():

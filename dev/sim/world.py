@@ -507,6 +507,9 @@ class Staged:
                 topics[topic].moved, topics[topic].limit = True, rate
             case on.Recreate(topic):
                 topics[topic].recreate()
+                # Clients ask for an offset that the new log does not have, and begin at its start.
+                for state in self._groups.values():
+                    state.position[state.places_of(topic)] = 0.0
             case on.Retain(topic, seconds):
                 before = topics[topic].kept_seconds, topics[topic].retention_ms
                 is_limited = math.isfinite(seconds)

@@ -64,7 +64,7 @@ def _name(value: object) -> str:
         (on.Poison("billing", 2), {contract.STUCK_RECORD}),
         (on.Poison("billing", 2, "crash"), {contract.STUCK_RECORD, contract.REBALANCES}),
         (on.Reset("billing", 600, (0,)), {contract.OFFSETS_RESET}),
-        (on.Recreate("orders"), {contract.OFFSETS_RESET}),
+        (on.Recreate("orders"), set()),
         (on.OpenTransaction("orders", 1), {contract.OPEN_TRANSACTION}),
         (on.OpenTransaction("orders", 1, lasts=60), set()),
         (on.OutOfSync("orders", 2), set()),
