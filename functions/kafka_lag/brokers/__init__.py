@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reading Kafka; the only package that imports `kafka`."""
+"""Reads Kafka. This is the only package that imports `kafka`."""

@@ -76,8 +76,8 @@ class Access:
             "request_timeout_ms": timeout_ms,
             # A broker that was down a minute ago is tried again at each run.
             "reconnect_backoff_max_ms": 1000,
-            # Brokers close idle connections: the library would do it at the start of a run, with
-            # requests already in flight.
+            # The brokers close idle connections. The library would close them at the start of a
+            # run, when requests are already in flight.
             "connections_max_idle_ms": 7 * _DAY_MS,
             "receive_message_max_bytes": 200_000_000,
         }
@@ -95,12 +95,12 @@ class Access:
 class ProbeLimits:
     """Seconds to wait for the answers of a port.
 
-    `total` is for all servers, which are probed side by side. A server that says nothing within
-    `answer` to a Kafka request, and then within `http_answer` to an HTTP request, is not
-    responding; both are longer if connecting took long. `first_word` is the wait after a TLS
+    `total` is for all servers, which are probed side by side. A server is not responding if it
+    sends nothing within `answer` after a Kafka request, and then nothing within `http_answer` after
+    an HTTP request. Both limits grow if connecting took long. `first_word` is the wait after a TLS
     handshake: brokers then object to a missing client certificate, and some other servers greet.
-    Such words would be lost if the server closed the connection on a request. `rejection` is how
-    long brokers may delay the answer to a failed login: 0.1 s by default.
+    These answers would be lost if the server closed the connection on a request. `rejection` is the
+    longest time for which brokers may delay the answer to a failed login; their default is 0.1 s.
     """
 
     total: float = 2.0
@@ -111,7 +111,7 @@ class ProbeLimits:
 
     @classmethod
     def within(cls, seconds: float) -> ProbeLimits:
-        """Returns limits for a probe of so many seconds, with a tenth of it for one answer.
+        """Returns limits for a probe of `seconds`, with a tenth of them for one answer.
 
         The time for an answer is never less than the default.
         """
@@ -128,7 +128,9 @@ PROBE_LIMITS = ProbeLimits()
 
 
 def tls_context(cafile: str | None, versions: TlsVersions | None = None) -> ssl.SSLContext:
-    """Returns a context that checks brokers against a file of authorities; None: the system's.
+    """Returns a context that checks brokers against the authorities in `cafile`.
+
+    None stands for the system's authorities.
 
     Raises ConfigError.
     """
@@ -149,7 +151,8 @@ def tls_context(cafile: str | None, versions: TlsVersions | None = None) -> ssl.
 
 
 def _scram_name(username: str) -> str:
-    """Returns a user name as SCRAM sends it; kafka-python leaves this to its caller [RFC 5802,
-    5.1].
+    """Returns a user name as SCRAM sends it [RFC 5802, 5.1].
+
+    kafka-python leaves this to its caller.
     """
     return username.replace("=", "=3D").replace(",", "=2C")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Logins of AWS: passwords and certificates from a secret, tokens signed by a role.
 
-A module of its own, because loading boto3 takes half a second.
+This is a module of its own, because loading boto3 takes half a second.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ def role_login(credentials: Any, region: str) -> TokenLogin:
 
 
 class _FixedProvider(CredentialProvider):
-    """The credentials found at the start: the signer alone would look for them at each token."""
+    """Holds the credentials of the start, because the signer would look for them at each token."""
 
     def __init__(self, credentials: Any) -> None:
         super().__init__()

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 # Finding the cause of an error may take this share of the time that a run has left.
 _PROBE_SHARE = 0.5
-# Ports are probed after so many seconds without an answer, because some services wait forever for
+# Ports are probed after this many seconds without an answer, because some services wait forever for
 # the rest of a request that they do not understand.
 _PROBE_AFTER = 1.0
 _PAUSE = 0.02
@@ -32,8 +32,8 @@ _PAUSE = 0.02
 class BootstrapError(Exception):
     """No bootstrap server could be used.
 
-    `causes` are pairs of an address and its error. `findings` say what the ports spoke if they were
-    probed while we waited.
+    `causes` are pairs of an address and its error. `findings` are those of a probe, if the ports
+    were probed while we waited.
     """
 
     def __init__(
@@ -59,8 +59,8 @@ def connect(
 ) -> tuple[Connections, Login | None]:
     """Returns connections that know the cluster's brokers, and the first login that one accepts.
 
-    If all fail, the error says what a probe of the servers' ports found within `limits`. Raises
-    LoginError, SourceError or ConfigError.
+    If all logins fail, the error includes the findings of a probe of the servers' ports, made
+    within `limits`. Raises LoginError, SourceError or ConfigError.
     """
     connections: Connections | None = None
     failed: BootstrapError | None = None
@@ -70,7 +70,7 @@ def connect(
                 connections = Connections(access, login)
                 connections.begin_run(deadline)
             connections.pool.add_login(login)
-            # Each login may wait for a hung server again, for a share of what is left.
+            # Each login may wait for a hung server again, for a share of the time left.
             connections.limit_broker_time(deadline)
             try:
                 connections.run(bootstrap(connections, limits))
@@ -101,10 +101,9 @@ def connect(
 def explain_unread(
     connections: Connections, error: SourceError, deadline: float, limits: ProbeLimits
 ) -> SourceError:
-    """Returns an error that explains why the advertised brokers are unreachable, else the given
-    error.
+    """Returns an error that explains why no advertised broker can be reached, else the given error.
 
-    The advertised brokers are those that a bootstrap server named.
+    A bootstrap server advertises the brokers by their addresses.
     """
     from kafka_lag.brokers.diagnosis.unreachable import advertised_error  # noqa: PLC0415
 
@@ -173,7 +172,7 @@ async def bootstrap(connections: Connections, limits: ProbeLimits = PROBE_LIMITS
 
 
 class _BackgroundProbe:
-    """A probe of ports while we wait for them; it sends nothing that counts as a login."""
+    """Probes ports while we wait for them; no request of the probe counts as a login."""
 
     def __init__(self, connections: Connections, servers: list[str], limits: ProbeLimits) -> None:
         self._access, self._servers, self._limits = connections.access, servers, limits
@@ -198,9 +197,10 @@ class _BackgroundProbe:
 
 
 async def _wait_for_first(connections: Connections, answer: Any, probe: _BackgroundProbe) -> Any:
-    """Returns the first answer, within twice a broker's time: to connect, and to answer.
+    """Returns the first answer.
 
-    Raises KafkaTimeoutError after this time, or as soon as no server is known to be a broker.
+    Raises KafkaTimeoutError after twice a broker's time, because a broker may take its time to
+    connect and again to answer. Raises it earlier if the probe finds that no server is a broker.
     """
     end = time.monotonic() + 2 * connections.timeout
     first = connections.start(answer)
@@ -218,7 +218,7 @@ async def _wait_for_first(connections: Connections, answer: Any, probe: _Backgro
 async def _log_in(connections: Connections, node: Any) -> Any:
     """Returns a connection that is logged in.
 
-    Raises the client's error; a rejected login as a login error.
+    Raises the client's error, or a login error if the login was rejected.
     """
     while True:
         connection = connections.pool.get(node, connections.timeout)

@@ -21,8 +21,9 @@ class ClosedHereError(errors.KafkaConnectionError):  # type: ignore[misc]
 
 
 class _Manager(KafkaConnectionManager):  # type: ignore[misc]
-    """The library's manager with a way to end TLS handshakes, in which it waits for a hung broker
-    forever.
+    """The library's manager with a way to end TLS handshakes.
+
+    In a handshake the library waits for a hung broker forever.
     """
 
     def __init__(self, net: NetworkSelector, **options: Any) -> None:
@@ -89,7 +90,7 @@ class ConnectionPool:
 
     @property
     def manager(self) -> Any:
-        """Returns one manager, for what all share: event loop, brokers and their versions."""
+        """Returns one of the managers; all share the event loop, the brokers and their versions."""
         return next(iter(self._managers.values()))
 
     def forget_rejections(self) -> None:
@@ -97,7 +98,7 @@ class ConnectionPool:
         self._rejected.clear()
 
     def get(self, node: Any, seconds: float) -> Any:
-        """Returns the connection to a broker; a new one has so many seconds to be made."""
+        """Returns the connection to a broker; a new one must be made within `seconds`."""
         entry = self._entries.get(node)
         if entry is None or entry.connection.closed:
             login = self._login_of[node] = self._next_login(node)
@@ -140,12 +141,12 @@ class ConnectionPool:
             self._managers[entry.login].cancel_building(node)
 
     def close_all(self) -> None:
-        """Closes every connection, also one in a handshake. Nothing can be used afterwards."""
+        """Closes every connection, also one in a handshake. The pool cannot be used afterwards."""
         for node in list(self._entries):
             self.close(node)
         for manager in self._managers.values():
             manager.close()
-        # The library's loop may fail on what was just closed.
+        # The library's loop may fail on connections that were just closed.
         with suppress(Exception):
             self.net.close()
 

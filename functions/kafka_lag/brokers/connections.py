@@ -38,11 +38,12 @@ class Connections:
     """Connections to one cluster, kept open between runs, and the requests of a run on them.
 
     A broker that timed out or refused a connection gets no more requests before `begin_run`, so
-    that a hung one costs a run one timeout and not one a request. Not thread-safe.
+    that a hung broker costs a run one timeout, not one for each request. Not thread-safe.
 
-    A broker that rejects a login is tried with the next one. After a run `login_rejected` says that
-    some broker rejected them all. `timeout` is the number of seconds that a broker may take. Time
-    for which a client quota mutes the connection does not count, but the run's end holds.
+    A broker that rejects a login is tried with the next one. After a run `login_rejected` says
+    whether some broker rejected all logins. `timeout` is the number of seconds that a broker may
+    take. The time for which a client quota mutes the connection does not count, but the run's end
+    holds.
     """
 
     def __init__(self, access: Access, login: Login | None) -> None:
@@ -84,7 +85,7 @@ class Connections:
         self._deadline = deadline
 
     def limit_broker_time(self, deadline: float) -> None:
-        """Limits the time for one broker to a share of what is left until `deadline`."""
+        """Limits the time for one broker to a share of the time left until `deadline`."""
         left = max(deadline - time.monotonic(), 0.0)
         self.timeout = min(self.access.broker_timeout, _BROKER_SHARE * left)
 
@@ -101,7 +102,7 @@ class Connections:
         return True
 
     def close(self) -> None:
-        """Closes every connection, also one in a handshake. Nothing can be sent afterwards."""
+        """Closes every connection, also one in a handshake. No request can be sent afterwards."""
         self.pool.close_all()
 
     @property
@@ -114,7 +115,7 @@ class Connections:
         return dict(self._down)
 
     def not_responding(self) -> dict[Any, UnansweredError]:
-        """Returns the brokers of `down`, except those that only ran out of the run's time."""
+        """Returns the brokers of `down`, without brokers that a quota or the run's end cut off."""
         return {node: why for node, why in self._down.items() if node not in self._cut_off}
 
     def throttled_seconds(self) -> dict[Any, float]:
@@ -134,7 +135,7 @@ class Connections:
         return self._deadline - time.monotonic()
 
     async def pause(self, seconds: float) -> None:
-        """Waits for so many seconds while other requests go on."""
+        """Waits for `seconds` while other requests go on."""
         await self.pool.net.sleep(seconds)
 
     def update_brokers(self, metadata: Any) -> None:
@@ -163,7 +164,7 @@ class Connections:
     async def send(self, node: Any, request: Any) -> Any:
         """Returns the answer of one broker. Raises UnansweredError instead of waiting long.
 
-        A connection that ended since the last run is made again once.
+        A connection that has ended since its last request is made again once.
         """
         if node in self._down:
             raise self._down[node]
@@ -179,8 +180,8 @@ class Connections:
     async def send_to_any(self, make_request: Callable[[], Any]) -> Any:
         """Returns the answer of any broker; each gets its own request.
 
-        The first broker gets one alone. If it fails, all others get one at once, so that many hung
-        brokers cost two timeouts. Raises UnansweredError if none answers.
+        The first broker gets a request alone. If it fails, all others get one at once, so that many
+        hung brokers cost two timeouts. Raises UnansweredError if none answers.
         """
         nodes = sorted(self.nodes, key=lambda n: (n in self._down, n in self._down_before))
         last = UnansweredError(contract.ERROR, "no broker is known")
@@ -247,7 +248,7 @@ class Connections:
     async def wait_for(self, answer: Awaitable[T], seconds: float) -> T:
         """Returns the answer.
 
-        Raises KafkaTimeoutError after so many seconds or at the run's end.
+        Raises KafkaTimeoutError after `seconds` or at the run's end.
         """
         left = min(seconds, self._deadline - time.monotonic())
         if left <= 0:

@@ -60,7 +60,7 @@ MOST_RETRIES = 3
 class UnansweredError(Exception):
     """One request got no usable answer: `reason` says why in one word.
 
-    `broker` is the id of the broker that did not answer; None if it is not a single one.
+    `broker` is the id of the broker that did not answer; None if no broker is known.
     """
 
     def __init__(
@@ -74,11 +74,11 @@ class UnansweredError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why something was not read.
+    """The reason why something was not read.
 
     `detail` is for the log: Kafka's own name of the error if a broker gave one. `code` is that
-    error's code, else 0. `retries` is how many retries in this run may help. `broker` is the one
-    that did not answer; None if all answered.
+    error's code, else 0. `retries` is how many retries in this run may help. `broker` is the id of
+    the broker that did not answer; None if all answered.
     """
 
     reason: contract.UnreadReason
@@ -120,7 +120,7 @@ def failure_of(error: UnansweredError) -> Failure:
 
 
 def malformed_failure(detail: str) -> Failure:
-    """Returns the failure for an item about which the answer cannot be right."""
+    """Returns the failure for an item whose answer cannot be right."""
     return Failure(contract.ERROR, detail)
 
 
@@ -152,9 +152,9 @@ def is_login_rejected(access: Access, connection: Any, error: Exception) -> bool
     """Returns True if a broker rejected the login or the client certificate.
 
     Over TLS the reason can get lost: the broker closes the connection right behind it, and
-    kafka-python drops what it read together with the end. The answer about versions needs no login,
-    so an end between this answer and the end of the login counts as a rejection. A broker checks a
-    certificate before any answer, and since TLS 1.3 after our handshake is over.
+    kafka-python drops bytes that it read together with the end. The answer about versions needs no
+    login, so an end between this answer and the end of the login counts as a rejection. A broker
+    checks a certificate before any answer, and since TLS 1.3 after our handshake is over.
     """
     if isinstance(error, LOGIN_ERRORS):
         return True

@@ -76,9 +76,9 @@ class GroupDescription:
     """A coordinator's description of a group; `absent` means that it does not exist.
 
     `members` is None if they are not known. `failure` is set if the group was not described. `kind`
-    is the group's type if the answer has it. `epoch` is how often a group of the consumer protocol
-    was rebalanced, as its coordinator counts. An answer about a classic group has neither, but
-    `members_hash`, which changes in every rebalance that moved a partition.
+    is the group's type if the answer has it. `epoch` is the coordinator's count of rebalances of a
+    group of the consumer or streams protocol. A classic group has `members_hash` instead, which
+    changes in every rebalance that moved a partition.
     """
 
     state: str | None = None
@@ -138,8 +138,8 @@ async def confirm_deleted(
         again = await describe_groups(
             connections, [ConsumerGroup(g.name, g.coordinator, kind=kind) for g in absent]
         )
-        # Brokers may know the request but not the protocol (3.7 to 3.9, and later ones without the
-        # feature): they have no group of it.
+        # Brokers that know the request but not the protocol have no group of it. These are Kafka
+        # 3.7 to 3.9, and later versions without the feature.
         found |= {
             name: description
             for name, description in again.items()
@@ -156,7 +156,7 @@ async def _describe(
     members_of: Callable[[Any], tuple[GroupMember, ...]],
     kind: str | None = None,
 ) -> dict[str, GroupDescription]:
-    """Returns descriptions of the groups requested; those left out of the answer get a failure.
+    """Returns descriptions of the groups requested; a group left out of the answer gets a failure.
 
     `kind` is the kind of the groups in the request; None if there are several.
     """
@@ -227,14 +227,14 @@ def _classic_members(group: Any) -> tuple[GroupMember, ...]:
 
 
 def _classic_assignment(group: Any, member: Any) -> tuple[tuple[str, tuple[int, ...]], ...]:
-    # Connect and Schema Registry store their own format there.
+    # Connect and Schema Registry store their own format in the assignment.
     if group.protocol_type != "consumer" or not member.member_assignment:
         return ()
     try:
         decoded = ConsumerProtocolAssignment.decode(member.member_assignment)
         return tuple((topic, tuple(parts)) for topic, parts in decoded.assigned_partitions)
     except (struct.error, ValueError, TypeError, IndexError):
-        # Any client may write anything there; then the owner of its partitions is unknown.
+        # Any client may write anything there, so the owner of its partitions is unknown.
         return ()
 
 

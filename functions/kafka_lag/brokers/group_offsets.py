@@ -45,11 +45,11 @@ _GROUPS_PER_REQUEST = 100
 # Version 10 names topics by id; names work with every broker.
 _VERSION = 8
 # Since this version an answer about share groups has their lag. A start offset alone would count
-# records as unread that are finished.
+# finished records as unread.
 _VERSION_WITH_LAG = 1
 
-# The answer for a partition without a commit. Clients can commit any other number, too: brokers
-# store it, and a negative one is no position to read from.
+# The answer for a partition without a commit. Clients can commit any other number, too. Brokers
+# store it, but nobody can read from a negative offset.
 NO_COMMIT = -1
 
 _UNLISTED_RETRIES = 2
@@ -63,12 +63,12 @@ def _no_commits() -> Rows:
 class CommittedOffsets:
     """Commits as columns: index of the group in `names`, row of the table, offset, epoch, lag.
 
-    The leader epoch is what the client wrote with the commit, -1 for none. Any negative offset is
-    no commit. The offset of a share group is its start offset, and its lag is the broker's, -1 if
-    the broker does not know it; the lag of other groups is -1. `failures` are those of rows without
-    an offset, by group index and row. `read_at` is the clock in ms at which a group's answer came;
-    `unread` groups have a failure instead. `unlisted` are, by group, partitions (topic, number) in
-    its answer that the metadata lacks.
+    A client writes the leader epoch with its commit; -1 if it wrote none. A negative offset means
+    that there is no commit. The offset of a share group is its start offset. Its lag is the
+    broker's, -1 if the broker does not know it; the lag of other groups is -1. `failures` are of
+    rows without an offset, by group index and row. `read_at` is the clock in ms at which a group's
+    answer came; `unread` groups have a failure instead. `unlisted` are, by group, partitions
+    (topic, number) in its answer that the metadata lacks.
     """
 
     names: tuple[str, ...]
@@ -204,8 +204,8 @@ def _add_answer(
 class _Topics:
     """The partitions of an answer as rows of the table; `group` is the position in the answer.
 
-    `listed` marks those that the table has. A topic may have grown since, or a commit may outlive a
-    topic that had more partitions.
+    `listed` marks partitions that the table has. It lacks partitions of a topic that has grown
+    since, and of an earlier topic of the same name that had more partitions.
     """
 
     def __init__(self, answer: FetchedOffsets, table: TopicTable) -> None:

@@ -15,8 +15,8 @@ from typing import Any, Protocol
 from kafka_lag.brokers.access import Credentials, Login, TlsVersions, tls_context
 from kafka_lag.errors import ConfigError
 
-# Makes a login from a secret's id and its JSON (None if it is no JSON). Raises ConfigError, without
-# a cause if that might quote the secret.
+# Makes a login from a secret's id and its JSON (None if it is not JSON). Raises ConfigError,
+# without a cause if that might quote the secret.
 Shape = Callable[[str, Any], Login]
 
 
@@ -24,10 +24,10 @@ class CredentialSource(Protocol):
     """A source of logins."""
 
     def candidates(self) -> Iterator[Login | None]:
-        """Yields logins to try in order until the brokers accept one; None: no login is needed."""
+        """Yields logins to try in order until the brokers accept one; None stands for no login."""
 
     def others(self) -> Iterator[Login | None]:
-        """Yields further logins to try if some brokers reject the one that others accepted."""
+        """Yields further logins to try if some brokers reject the login that others accepted."""
 
     def remember(self, login: Login | None) -> None:
         """Keeps the login that the brokers accepted, to start with it next time."""
@@ -74,8 +74,9 @@ class ClientCertificate:
     context: ssl.SSLContext = field(repr=False, compare=False)
 
     def client_options(self) -> dict[str, Any]:
-        """Returns the settings for kafka-python's connection manager, which then reads no other TLS
-        setting.
+        """Returns the settings for kafka-python's connection manager.
+
+        The manager then reads no other TLS setting.
         """
         return {"ssl_context": self.context}
 
@@ -132,9 +133,7 @@ def _fault(
     password: str,
     names: tuple[str, str, str] = ('"private_key"', '"certificate"', '"private_key_password"'),
 ) -> str | None:
-    """Loads a key and certificate into the context; returns what is wrong with them, None if
-    nothing.
-    """
+    """Loads a key and certificate into the context and returns their fault, None if fine."""
     key, chain, secret = names
     try:
         with as_file(pem.encode()) as path:

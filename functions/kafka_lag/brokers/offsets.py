@@ -59,7 +59,7 @@ class LogOffsets:
     missing: frozenset[str]
 
     def without(self, failures: dict[int, Failure]) -> LogOffsets:
-        """Returns the same rows without the offsets of those that turned out to be wrong."""
+        """Returns the same rows, without the offsets of rows that turned out to be wrong."""
         good = np.ones(len(self.table), bool)
         good[list(failures)] = False
         return replace(
@@ -111,8 +111,8 @@ class OffsetReader:
         return answers.finish(self._table, frozenset(missing))
 
     async def read_stable(self, wanted: Mask) -> Column:
-        """Returns the last stable offsets of the `wanted` rows: the end of committed records for
-        now.
+        """Returns the last stable offsets of the `wanted` rows: the present ends of committed
+        records.
 
         They are not part of the lag, so a failure means unknown and is not retried. They must be
         read after the ends: then an offset below the end means an open transaction.
@@ -200,8 +200,9 @@ class _OffsetAnswers:
     def add(
         self, rows: Rows, answered: AnsweredPartitions, sent_at: int, read_at: int
     ) -> int | None:
-        """Adds the answers for these rows; returns the position of a partition not requested, else
-        None.
+        """Adds the answers for these rows.
+
+        Returns the position of a partition that was not requested, else None.
         """
         index = self._table.index
         code = answered.by_partition(index.get(topic, -1) for topic in answered.topics)

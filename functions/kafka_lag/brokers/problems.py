@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Describes what a reading could not read: brokers, topics, groups and partitions."""
+"""Describes the brokers, topics, groups and partitions that a reading could not read."""
 
 from __future__ import annotations
 
@@ -23,8 +23,10 @@ _REPLICAS_NAMED = 5
 
 
 def name_brokers(connections: Connections, unlisted: Iterable[Problem]) -> Iterator[Problem]:
-    """Yields a problem for each broker that did not respond, could not list, or answered something
-    else.
+    """Yields a problem for each broker that could not be read well.
+
+    The broker did not respond, could not list its groups, or answered about something that was
+    not requested.
     """
     brokers = {
         str(node): name_broker(connections, node, contract.ERROR, detail)

@@ -59,7 +59,7 @@ def _no_partitions() -> Frame:
 
 @dataclass(frozen=True, slots=True)
 class ReadRequest:
-    """A request for one reading: name filters, and what an earlier run knew.
+    """A request for one reading: name filters, and facts from earlier runs.
 
     `committed_groups` had a commit that may be read. `taken_at` is the run's scheduled time in ms;
     the age of cached settings counts from it. The settings of `topics_near_loss` are read in this

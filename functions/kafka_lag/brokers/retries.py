@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Retries within a run, after short pauses, for reasons that pass."""
+"""Retries within a run, after short pauses, for temporary reasons."""
 
 from __future__ import annotations
 
@@ -24,8 +24,9 @@ class RetryBudget:
         self._reserved = connections.seconds_left() * (1 - _SHARE)
 
     async def retry(self, items: Items, attempt: Callable[[Items, int], Awaitable[Items]]) -> None:
-        """Calls `attempt` with items and the retry's number (0 at first) while it returns items to
-        retry.
+        """Calls `attempt`, and a few times again while it returns items to retry.
+
+        `attempt` gets the items and the number of the retry, 0 at first.
         """
         items = await attempt(items, 0)
         for number, pause in enumerate(_PAUSES, 1):

@@ -29,7 +29,7 @@ class Session:
         self._credentials = credentials
         self._limits = limits
         self._connections: Connections | None = None
-        # Logins that no broker has accepted yet: one may learn of a rotation runs later.
+        # Logins that no broker has accepted yet. A broker may learn of a rotation some runs later.
         self._unaccepted: list[Login | None] = []
 
     @property
@@ -59,8 +59,7 @@ class Session:
             raise
 
     def add_logins(self) -> list[Login | None]:
-        """Adds and returns the secret's present logins that the connections lack, once one was
-        rejected.
+        """Adds the secret's present logins if a broker rejected the known ones; returns new logins.
         """
         added: list[Login | None] = []
         if self._connections is None or not self._connections.login_rejected:

@@ -66,7 +66,7 @@ class KafkaSource:
         self._reported: frozenset[int] = frozenset()
 
     def read(self, request: ReadRequest, deadline: float) -> ClusterReading:
-        """Returns what the brokers answer until `deadline` (time.monotonic).
+        """Returns one reading of the brokers, ended by `deadline` (time.monotonic).
 
         Raises LoginError or SourceError if no broker answers, ConfigError for a secret.
         """
@@ -146,7 +146,8 @@ class KafkaSource:
         try:
             return self._read(self._session.connections, request)
         except SourceError as first:
-            # Brokers may have been replaced since the last run, or the login changed.
+            # The brokers may have been replaced since the previous run, or the login may have
+            # changed.
             self.close()
             try:
                 return self._connect_and_read(request, deadline)

@@ -45,8 +45,7 @@ class Throttling:
             self._seconds[node] += self._until[node] - muted_until
 
     def until(self, node: Any) -> float:
-        """Returns the time until which a broker mutes its connection; minus infinity if it does
-        not.
+        """Returns when a broker stops muting its connection; minus infinity if it does not mute it.
         """
         return self._until.get(node, float("-inf"))
 

@@ -55,9 +55,9 @@ _NUMBER = 0xFFFFFFFF
 class LookUpBudget:
     """The number of look-ups that each broker may get between one reading and the next.
 
-    Time above the allowed time adds up, and quick answers reduce it. So a broker costs a run a few
-    seconds at most, however many look-ups were fast before. Time for `tiered` topics is counted
-    separately, and excludes the broker for these topics only.
+    Time above the allowed time adds up, and quick answers reduce it. A broker therefore costs a run
+    a few seconds at most, however many look-ups were fast before. Time for `tiered` topics is
+    counted separately, and excludes the broker for these topics only.
     """
 
     def __init__(self) -> None:
@@ -74,7 +74,7 @@ class LookUpBudget:
     def spend(
         self, node: int, look_ups: int, sent: float, answered: float, *, tiered: bool = False
     ) -> None:
-        """Counts an answer to so many look-ups; the times are seconds of one clock."""
+        """Counts an answer to this many look-ups; the times are seconds of one clock."""
         # A broker handles the requests of one connection one after the other.
         seconds = answered - max(sent, self._answered.get(node, sent))
         self._answered[node] = answered
@@ -97,7 +97,7 @@ async def look_up(
     clock: Callable[[], float] = time.monotonic,
     tiered: Collection[str] = (),
 ) -> LookupResults:
-    """Returns what the leaders answer, read uncommitted, until `deadline` (of the clock, seconds).
+    """Returns the leaders' answers, read uncommitted, until `deadline` (of the clock, seconds).
 
     Look-ups of the topics in `tiered` wait for all others.
 

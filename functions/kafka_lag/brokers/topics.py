@@ -82,9 +82,7 @@ def build_table(topics: list[Any], racks: dict[int, str | None]) -> TopicTable:
 
 @dataclass(frozen=True, slots=True)
 class TopicListing:
-    """The wanted topics, the failures of known or listed topics that are hidden, and deleted
-    topics.
-    """
+    """The wanted topics, the failures of topics without a description, and deleted topics."""
 
     table: TopicTable
     hidden: dict[str, Failure]
@@ -130,7 +128,7 @@ async def list_topics(
 
 
 async def describe_topics(connections: Connections, names: list[str]) -> DescribedTopics:
-    """Returns the topics found, the failures of hidden ones, and those that do not exist."""
+    """Returns the topics found, the failures of hidden topics, and the topics that do not exist."""
     if not names:
         return DescribedTopics()
     try:
@@ -160,7 +158,7 @@ async def describe_topics(connections: Connections, names: list[str]) -> Describ
 async def find_addresses(connections: Connections, nodes: Collection[int]) -> None:
     """Stores the addresses of brokers that the metadata does not list.
 
-    Brokers since Kafka 4.0 remember others that are away.
+    Since Kafka 4.0 brokers remember other brokers that are away.
     """
     unknown = [node for node in nodes if connections.address_of(node) is None]
     if not unknown or connections.version(DescribeClusterRequest) < _WITH_FENCED:
@@ -200,8 +198,7 @@ async def refresh_leaders(
 
 
 def _check_partitions(topics: list[Any]) -> tuple[list[Any], dict[str, Failure]]:
-    """Returns topics that are named once and numbered from 0 without a gap, and the others'
-    failures.
+    """Returns topics named once and numbered from 0 without a gap, and failures of the others.
 
     A row is found by its position in the topic, so a gap would shift the rows behind it.
     """

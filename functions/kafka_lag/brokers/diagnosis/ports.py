@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Probes ports from outside: name, TCP, TLS and protocol of each server.
 
-Used for errors. It never sends a password, token or client certificate. It sends a request for the
-versions, and one for an unknown SASL mechanism, which a broker answers with those it enables.
+The findings explain errors. A probe never sends a password, token or client certificate. It sends a
+request for the versions, and one for an unknown SASL mechanism, which a broker answers with the
+mechanisms that it enables.
 """
 
 from __future__ import annotations
@@ -45,10 +46,10 @@ _TLS_RECORDS = (b"\x15\x03", b"\x16\x03")
 class TlsFindings:
     """TLS as a port speaks it; the certificate's fields are None if it was not seen.
 
-    `version` is None if no handshake succeeds, with any certificate. `fault` says in OpenSSL's
-    words why that is so, or why the certificate is not accepted; `verify_code` is OpenSSL's code
-    for the latter (0: accepted). `names` are the names in the certificate. Dates are as OpenSSL
-    prints them.
+    `version` is None if no handshake succeeds, with any certificate. `fault` is OpenSSL's reason
+    why a handshake fails or why the certificate is not accepted. `verify_code` is OpenSSL's code
+    for the certificate (0: accepted). `names` are the names in the certificate. Dates are as
+    OpenSSL prints them.
     """
 
     version: str | None = None
@@ -64,7 +65,7 @@ class TlsFindings:
 
 @dataclass(frozen=True, slots=True)
 class ServerFindings:
-    """The findings about `server` (host:port) until the time was up; None means unknown.
+    """The findings about `server` (host:port) when the time was up; None means unknown.
 
     `addresses` are empty if the name does not resolve. `connect_fault` says why no connection was
     made. `tls` is also None if the port speaks no TLS. `banner` is the beginning of an unknown
@@ -94,7 +95,7 @@ def probe_servers(
     mechanisms: bool = True,
     limits: ProbeLimits = PROBE_LIMITS,
 ) -> tuple[ServerFindings, ...]:
-    """Returns what each server speaks, as far as these limits show it, in the order given.
+    """Returns the findings about each server within these limits, in the order given.
 
     Certificates are checked against `cafile`, None for the system's authorities. `tls_first` says
     whether a client of this configuration would use TLS. Finding `mechanisms` costs the brokers a
@@ -112,7 +113,7 @@ def probe_servers(
         except Exception:  # noqa: BLE001 - what a stranger's port says must not hide the error
             found[server] = ServerFindings(server)
 
-    # Nothing limits the time of a name look-up, so a hanging thread is left behind.
+    # The time of a name look-up has no limit, so a hanging thread is left behind.
     threads = [
         threading.Thread(target=probe, args=(server,), daemon=True)
         for server in dict.fromkeys(servers)
@@ -186,9 +187,7 @@ class _Probe:
             return replace(found, connect_fault=str(error))
 
     def _left(self, seconds: float) -> float:
-        """Returns at most so many seconds, and more than zero, because a timeout of zero means
-        none.
-        """
+        """Returns at most `seconds`, and more than zero, because a timeout of zero means none."""
         return max(min(seconds, self._end - time.monotonic()), 0.001)
 
     @property
@@ -253,7 +252,7 @@ class _Probe:
     def _read_certificate(self, connection: ssl.SSLSocket) -> Any:
         """Returns the fields of a certificate that is not accepted.
 
-        Python reads only those of accepted certificates, so the certificate is used as its own
+        Python reads only the fields of accepted certificates, so the certificate is used as its own
         authority.
         """
         context = _unverified_context()
@@ -328,7 +327,7 @@ class _Conversation:
         return self.hear(seconds)
 
     def hear(self, seconds: float) -> _Reply:
-        """Returns the answer to the request, or what else is said within so many seconds."""
+        """Returns the answer to the request, or the bytes that came instead within `seconds`."""
         end, said = time.monotonic() + seconds, b""
         while True:
             reply = self.listen(end - time.monotonic())
@@ -355,7 +354,7 @@ class _Conversation:
 
 
 def _classify_reply(found: ServerFindings, reply: _Reply) -> ServerFindings:
-    """Returns the findings with what a reply that is not Kafka's says about the port."""
+    """Returns the findings, completed from a reply that is not Kafka's."""
     if reply.wants_certificate and found.tls is not None:
         return replace(found, tls=replace(found.tls, wants_certificate=True))
     if not reply.said or reply.said.startswith(_TLS_RECORDS):

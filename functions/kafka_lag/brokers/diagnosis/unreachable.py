@@ -91,7 +91,7 @@ def unreachable_error(
 
 
 def describe_faults(faults: dict[Fault, set[str]], kind: Kind) -> str:
-    """Returns all findings, each behind its servers, then what to do about those of the kind."""
+    """Returns all findings, each behind its servers, then the repairs for findings of this kind."""
     by_server = sorted(
         ((format_list(sorted(servers), _MOST_NAMES), fault) for fault, servers in faults.items()),
         key=lambda pair: (pair[0], pair[1].finding),
@@ -106,7 +106,7 @@ def describe_faults(faults: dict[Fault, set[str]], kind: Kind) -> str:
 def advertised_error(
     access: Access, down: Iterable[tuple[str, str]], findings: Iterable[ServerFindings]
 ) -> SourceError | None:
-    """Returns the error for advertised brokers of which none can be reached.
+    """Returns the error for a cluster if no advertised broker can be reached.
 
     `down` are pairs of an address and its error. Returns None if the findings explain nothing.
     """
@@ -381,7 +381,7 @@ def _mechanism_repair(access: Access, mechanisms: tuple[str, ...]) -> str:
 
 
 def _choice(mechanisms: tuple[str, ...]) -> str:
-    """Returns words for the mechanisms of a list just given that the configuration can name."""
+    """Returns words for the mechanisms that the configuration can name, after a list of all."""
     ours = [each for each in mechanisms if each in _OURS]
     if ours and len(ours) < len(mechanisms):
         return _join_names(ours, "or")
