@@ -10,7 +10,7 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
-# All errors that a call of boto3 raises: with an answer of AWS, and without.
+# All errors that a call of boto3 raises, with or without an answer of AWS.
 AWS_ERRORS = (ClientError, BotoCoreError)
 
 # The versions of a secret: a rotation makes the current one the previous.
@@ -44,7 +44,7 @@ def http_status(error: ClientError) -> int:
 def read_secret(client: Any, secret_id: str, version: str | None = None) -> str | None:
     """Returns the text of a secret in Secrets Manager, by default of its current version.
 
-    It is "" if the secret holds bytes, None if there is no previous version. Raises AWS_ERRORS
+    Returns "" if the secret holds bytes, None if there is no previous version. Raises AWS_ERRORS
     unchanged.
     """
     stage = {"VersionStage": version} if version else {}

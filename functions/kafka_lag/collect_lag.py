@@ -37,7 +37,7 @@ _SPARE_SECONDS = 2.0
 # Three attempts, short enough to report an error within the store's share of a run.
 _AWS = Config(connect_timeout=2, read_timeout=5, retries={"mode": "standard"})
 
-# Dates in keys and CloudWatch do not take times outside these years.
+# Keys and CloudWatch do not take dates outside of these years.
 _FIRST_YEAR, _LAST_YEAR = 2000, 2100
 
 _EXAMPLE = '{"cluster": "orders", "scheduled_time": "2026-01-31T12:00:00Z"}'

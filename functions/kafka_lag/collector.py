@@ -61,7 +61,7 @@ _READING_SHARE = 0.9
 # A sink and the store are tried for this many seconds even if the time of the run is used up.
 _LEAST_SECONDS = 1.0
 
-# A loss that is at most this much farther away than a risk may be a risk in the next run.
+# A loss that is only this much farther away than the risk horizon may be a risk soon.
 _NEAR_LOSS_SECONDS = 3_600.0
 
 _HOUR_MS = 3_600_000
@@ -136,8 +136,8 @@ class Collector:
     def run(self, taken_at: int, seconds_left: float | None = None) -> Outcome:
         """Makes one run for the scheduled time `taken_at`, ms UTC.
 
-        Raises ReporterError with every cause if something failed, after all else was done. Only
-        then is there no CollectorSuccess.
+        Raises ReporterError with every cause if something failed, after all else was done. The run
+        then publishes no CollectorSuccess.
         """
         outcome = self.collect(taken_at, seconds_left)
         if outcome.failure:
@@ -154,7 +154,8 @@ class Collector:
         limit = limit if seconds_left is None else min(limit, seconds_left)
         end = began + limit
         memory, failures = self._load_memory(taken_at, _LOADING_SHARE * limit)
-        # A snapshot made without the store's last one would become the newest, and lose its state.
+        # A snapshot that was made without the store's newest one would replace it and lose its
+        # state.
         may_store = not failures
         if not failures:
             self._load_usual(taken_at, began + _LOADING_SHARE * limit - self._clock())
@@ -176,7 +177,7 @@ class Collector:
         partial = _find_partial(reading, snapshot, memory.newest, self._settings.rules)
         if partial:
             failures.append(partial)
-        # Meanwhile a second core makes the snapshot's objects, or the store is waited for.
+        # Storing runs beside publishing: on a second core, or while the sinks are waited for.
         storing = self._start_storing(snapshot) if may_store and not partial else None
         failures += self._publish(lags, taken_at, end)
         written = 0
@@ -281,7 +282,7 @@ class Collector:
         )
 
     def _find_topics_near_loss(self, previous: Snapshot) -> frozenset[str]:
-        """Returns topics with a partition at risk or nearly; their settings matter in minutes."""
+        """Returns topics with a partition at risk or nearly; their settings must not be old."""
         rows = previous.group_partitions
         left = rows.numbers("seconds_until_loss")
         near = self._settings.rules.risk_horizon_ms / 1000 + _NEAR_LOSS_SECONDS
@@ -300,8 +301,8 @@ class Collector:
     ) -> LagReport:
         """Returns the report; its look-ups end by `deadline`.
 
-        It includes brokers that did not answer look-ups as problems, and how the run was throttled.
-        An error of the look-ups is added to the failures, and only their times are missing.
+        Brokers that did not answer look-ups are among its problems. An error of the look-ups is
+        added to the failures, and the report then lacks only their times.
         """
         send = look_up_until(self._source, deadline, self._clock)
 
@@ -347,9 +348,9 @@ class Collector:
         memory: Memory,
         seconds: float,
     ) -> int:
-        """Returns how many objects were written; adds this run to `memory`, for the next run.
+        """Waits for the snapshot and returns how many objects were written. Raises StoreError.
 
-        Raises StoreError.
+        Remembers `memory` with this run for the next one.
         """
         interval_ms = self._settings.interval_ms
         try:
@@ -373,7 +374,10 @@ class Collector:
             self.memory = memory
 
     def _is_late(self, taken_at: int) -> bool:
-        """Returns True after a run of a later time; more than a window means a clock set back."""
+        """Returns True if the remembered run has a later time.
+
+        A run that is later by more than a window means that the clock was set back.
+        """
         return 0 < self.memory.newest.taken_at - taken_at <= self._settings.rules.window_ms
 
     def _log_warnings(self, lines: Iterable[str]) -> None:

@@ -111,8 +111,7 @@ class OffsetReader:
         return answers.finish(self._table, frozenset(missing))
 
     async def read_stable(self, wanted: Mask) -> Column:
-        """Returns the last stable offsets of the `wanted` rows: the present ends of committed
-        records.
+        """Returns the last stable offsets of the `wanted` rows: the ends of committed records.
 
         They are not part of the lag, so a failure means unknown and is not retried. They must be
         read after the ends: then an offset below the end means an open transaction.

@@ -59,8 +59,7 @@ class Session:
             raise
 
     def add_logins(self) -> list[Login | None]:
-        """Adds the secret's present logins if a broker rejected the known ones; returns new logins.
-        """
+        """Adds the secret's present logins if a broker rejected the known ones; returns the new."""
         added: list[Login | None] = []
         if self._connections is None or not self._connections.login_rejected:
             return added

@@ -45,8 +45,7 @@ class Throttling:
             self._seconds[node] += self._until[node] - muted_until
 
     def until(self, node: Any) -> float:
-        """Returns when a broker stops muting its connection; minus infinity if it does not mute it.
-        """
+        """Returns when a broker stops muting its connection; minus infinity if it does not mute."""
         return self._until.get(node, float("-inf"))
 
     def seconds(self) -> dict[Any, float]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The columns of the snapshots; docs/snapshots.md says what each means."""
+"""The columns of the snapshots; docs/snapshots.md explains each one."""
 
 # Snapshots: the three datasets, in the order they are written; the last completes a snapshot.
 TOPIC_PARTITIONS = "topic_partitions"

@@ -46,7 +46,7 @@ def _has_legal_ends(name: str) -> bool:
 
 
 def _escape(name: str) -> str:
-    """Returns the legal form of the first 1,025 characters, each of which becomes at least one."""
+    """Returns the legal form of the first 1,025 characters; it is not shorter than they are."""
     first, last = len(name) - len(name.lstrip()), len(name.rstrip()) - 1
     return "".join(
         _hex(char)

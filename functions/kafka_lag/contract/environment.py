@@ -13,8 +13,8 @@ ENV_REGION = "AWS_REGION"
 # Read by the C library and Arrow as the process starts, so that a run can use memory that the
 # previous run freed. With their defaults 200,000 group-partitions took a quarter more.
 MEMORY_SETTINGS = {"ARROW_DEFAULT_MEMORY_POOL": "system", "MALLOC_ARENA_MAX": "1"}
-# Read by numpy, which otherwise starts a thread per core for linear algebra, which is not used
-# here. That costs as much CPU as numpy's own import.
+# Read by numpy, which otherwise starts a thread per core for linear algebra. We do not use it, and
+# the threads cost as much CPU as numpy's own import.
 THREAD_SETTINGS = {"OPENBLAS_NUM_THREADS": "1"}
 # Version of the collector's configuration. Raise it if an older collector would read a newer
 # configuration wrongly: a key is gone, has another unit or meaning, or is new and must not be
@@ -22,7 +22,7 @@ THREAD_SETTINGS = {"OPENBLAS_NUM_THREADS": "1"}
 # names a key that an older configuration lacks.
 DOCUMENT_VERSION_KEY, DOCUMENT_VERSION = "version", 1
 
-# Environment of serve_lag, beside the bucket: who has access, and the secret with the token.
+# Environment of serve_lag, beside the bucket: the kind of access, and the secret with the token.
 ENV_AUTH = "KAFKA_LAG_AUTH"
 ENV_TOKEN_SECRET = "KAFKA_LAG_TOKEN_SECRET"  # noqa: S105  # the name of a variable
 AUTH_IAM, AUTH_BEARER = "iam", "bearer"

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The families at /metrics: for which rows, with which labels, and what each shows.
+"""The families at /metrics: their rows, labels and values.
 
-Families called kafka_consumergroup_* and kafka_topic_* are those of danielqsj/kafka_exporter, with
-its labels, so that its dashboards still work; every family also has a `cluster` label.
+Families called kafka_consumergroup_* and kafka_topic_* have the names and labels of
+danielqsj/kafka_exporter, so that its dashboards still work. Every family also has a `cluster`
+label.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class Family:
     """Gauges of one name.
 
     `value` is a column, in which a status becomes its number; None: always 1. `labels` and `level`
-    are those of `rows` unless others are given. `only` is the column that must be known.
+    are by default the ones of `rows`. `only` is the column that must be known.
     """
 
     name: str

@@ -39,12 +39,12 @@ class Mute:
     losses: bool = False
 
     def to_text(self) -> str:
-        """Returns it as the column `muted` holds it."""
+        """Returns the text that the column `muted` holds."""
         return json.dumps(asdict(self))
 
 
 def read_mute(text: str | None) -> Mute | None:
-    """Returns what the column `muted` holds; None if nothing was muted."""
+    """Returns the window in a text of the column `muted`; None without a text."""
     return Mute(**json.loads(text)) if text else None
 
 
@@ -68,7 +68,7 @@ class MuteWindow:
         return cls(**document)
 
     def mutes(self, group: str) -> bool:
-        """Returns True for a group that it is about."""
+        """Returns True for a group that the window mutes."""
         return self.groups is None or re.search(self.groups, group) is not None
 
     def find_open(self, at: int) -> Mute | None:
@@ -79,7 +79,7 @@ class MuteWindow:
         return Mute(begin, begin + self.duration_ms, self.reason, self.losses)
 
     def _find_begin(self, at: int) -> int | None:
-        """Returns the last beginning up to a time that may still be open."""
+        """Returns the last beginning up to a time; the window may have ended since."""
         if self.cron is None:
             return self.at_ms
         minutes, hours, *days = parse_cron(self.cron)
@@ -99,7 +99,7 @@ class MuteWindow:
 
 
 def find_mute(windows: Iterable[MuteWindow], group: str, at: int) -> Mute | None:
-    """Returns what mutes a group at a time, ms UTC: open windows as one; None if none is open."""
+    """Returns a group's open windows at a time, ms UTC, as one; None if none is open."""
     found = [window.find_open(at) for window in windows if window.mutes(group)]
     return join_mutes(each for each in found if each)
 
@@ -121,7 +121,7 @@ def join_mutes(mutes: Iterable[Mute]) -> Mute | None:
 def parse_cron(text: str) -> tuple[frozenset[int], ...]:
     """Returns the values of minute, hour, day of the month, month and day of the week.
 
-    Raises ValueError with what is wrong.
+    Raises ValueError with the fault.
     """
     fields = text.split()
     if len(fields) != len(_FIELDS):

@@ -38,7 +38,7 @@ UNCOMMITTED, UNKNOWN, IGNORED = "uncommitted", "unknown", "ignored"
 OK, WARN, STOP, STALL, REWIND, ERR = "OK", "WARN", "STOP", "STALL", "REWIND", "ERR"
 PARTITION_STATUS_VALUES = {OK: 0, WARN: 1, ERR: 2, STOP: 3, STALL: 4, REWIND: 5}
 GROUP_STATUS_VALUES = {status: PARTITION_STATUS_VALUES[status] for status in (OK, WARN, ERR)}
-# The severity of a partition's status for its group, as a group's number: at most that of ERR.
+# The severity of a partition's status for its group: the number of a group's status, at most ERR's.
 PARTITION_SEVERITIES = {
     status: min(number, GROUP_STATUS_VALUES[ERR])
     for status, number in PARTITION_STATUS_VALUES.items()
@@ -88,8 +88,8 @@ UNWATCHED_AFTER_MS = 30 * 86_400_000
 # A backlog is SLOW if working it off takes more than this many times its age.
 SLOW_FROM_AGES = 10.0
 
-# consumer_status of a partition and worst_status of a group: what the consumer does, whatever was
-# lost, with its severity as a group's number. The other five words are reasons as well.
+# consumer_status of a partition and worst_status of a group, with the severity as a group's number.
+# They name what the consumer does, whatever was lost. The other five words are reasons as well.
 STOPPED, STALLED, REWOUND = "stopped", "stalled", "rewound"
 CONSUMER_STATUS_SEVERITIES = {
     STOPPED: GROUP_STATUS_VALUES[ERR],
@@ -112,8 +112,8 @@ SET_AHEAD, READ_OR_SKIPPED = "set_ahead", "read_or_skipped"
 # topic had been recreated, or the reason is not known.
 TRUNCATED, RECREATED = "truncated", "recreated"
 SKIPPED_BEYOND_END = (TRUNCATED, RECREATED, str(BEYOND_END))
-# The skip_reason of a group is the first that one of its partitions has. Only groups have GONE:
-# their offsets are gone, and the records left unread have no row any more.
+# The skip_reason of a group is the first of these that one of its partitions has. GONE is for
+# groups only: their offsets are gone, and the records left unread have no row any more.
 SKIP_REASONS = (SET_AHEAD, *SKIPPED_BEYOND_END, READ_OR_SKIPPED, str(GONE))
 
 # cause of a group. STOPPED, UNAVAILABLE and OPEN_TRANSACTION, which are words for statuses, are
@@ -131,7 +131,7 @@ SLOW_BROKER = "slow_broker"
 RETENTION_RACE = "retention_race"
 OFFSETS_RESET = "offsets_reset"
 SETTINGS_CHANGED = "settings_changed"
-# Nothing is wrong any more, and the backlog is worked off.
+# The group is healthy again and works off its backlog.
 CATCHING_UP = "catching_up"
 UNEXPLAINED = "unexplained"
 CAUSES = (
@@ -159,7 +159,7 @@ NOT_OF_CONSUMERS = (UNAVAILABLE, SLOW_BROKER, OPEN_TRANSACTION)
 # A slow member that reads less than this share of a capacity stays behind even beside twice the
 # members.
 TOO_SLOW_SHARE = 0.5
-# What happened to a topic with a commit beyond the end, in the evidence of OFFSETS_RESET: it was
+# The fate of a topic with a commit beyond the end, in the evidence of OFFSETS_RESET: it was
 # recreated, or truncated.
 MADE_ANEW, CUT = "made_anew", "cut"
 # Settings of topics that are compared from run to run: columns of topic_partitions, and a count.
@@ -205,7 +205,7 @@ REBALANCING_STATES = ("PreparingRebalance", "CompletingRebalance", "Assigning", 
 MOSTLY_REBALANCING = 0.6
 
 # Tasks needed over a time are reported as the numbers that were enough for these shares of it. Each
-# is a number that was needed, the least one that reaches the share.
+# number was needed at some time, and is the least that reaches the share.
 TASKS_QUARTILES = (0.25, 0.5, 0.75)
 
 # group_type of share groups (KIP-932), and the member_id of each partition that members share.

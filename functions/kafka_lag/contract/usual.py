@@ -11,8 +11,8 @@ USUAL_PREFIX = "usual"
 USUAL_VERSION, USUAL_VERSION_KEY = "1.1", "kafka_lag_usual_version"
 USUAL_DATE_KEY = "kafka_lag_usual_date"
 
-# An hour is compared with the same hour and weekday of this many weeks, of which the second number
-# must be known, because a spread of two means nothing.
+# An hour is compared with the same hour and weekday of this many weeks. At least the second number
+# of weeks must be known, because a spread of two means nothing.
 USUAL_WEEKS, LEAST_WEEKS = 6, 3
 # A collector needs one week more, because it judges some hundred times as many values as a report.
 LEAST_WEEKS_OF_RUNS = 4

@@ -31,8 +31,9 @@ _OF_STATUS = (
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """Something that may be wrong whatever the status is: its name in columns, and its kinds of
-    messages.
+    """A fault that a group may have beside its status.
+
+    `name` is its name in columns. `begun` and `ended` are the kinds of messages about it.
     """
 
     name: str
@@ -58,9 +59,10 @@ ENDS = (contract.RESOLVED, contract.CAUGHT_UP, *_ENDED)
 class GroupChange:
     """One change of one group in the run of `taken_at`; times in ms UTC.
 
-    `status` is the reported one, or STATUS_GONE. `since` is when the condition began that the kind
-    names; for a trouble that ended, the last run that saw it. `row` is the group's row, or the last
-    one of a group that is gone. `before` is its row in the earlier run, empty if it has none.
+    `status` is the reported one, or STATUS_GONE. `since` is the beginning of the condition that the
+    kind names. If a trouble ended, it is the last run that saw the trouble. `row` is the group's
+    row; if the group is gone, its last row. `before` is its row in the earlier run, empty if it has
+    none.
     """
 
     cluster: str
@@ -75,12 +77,12 @@ class GroupChange:
 
     @property
     def changes_status(self) -> bool:
-        """Returns True if the status changed, or is no longer known."""
+        """Returns True if the status changed, or the group is gone."""
         return self.kind in _OF_STATUS
 
     @property
     def incident(self) -> Row:
-        """Returns the row that holds the incident; one without an incident if there is none."""
+        """Returns the row that holds the incident, else the group's earlier row."""
         return self.row if self.row.get("incident_id") else self.before
 
     @property
@@ -94,13 +96,13 @@ class GroupChange:
 
     @property
     def incident_since(self) -> int:
-        """Returns when the incident began, as it was first published, ms UTC."""
+        """Returns when the incident began, ms UTC; the time stays as it was first published."""
         known: int | None = self.incident.get("incident_since")
         return self.since if known is None else known
 
     @property
     def ended(self) -> Trouble | None:
-        """Returns the trouble that ended, else None."""
+        """Returns the trouble that this change ends, else None."""
         return _ENDED.get(self.kind)
 
     @property
@@ -160,7 +162,7 @@ class _Difference:
     before: Row
 
     def compare(self, row: Row | None) -> Iterator[GroupChange]:
-        """Yields what changed; `row` is None if the later run has no row of the group."""
+        """Yields the group's changes; `row` is None if the later run has no row of the group."""
         was_open = is_open(self.before)
         if row is None:
             if was_open:
@@ -239,7 +241,7 @@ def _find_status(row: Row) -> str:
 
 
 def _find_held(trouble: Trouble, row: Row) -> int | None:
-    """Returns since when a trouble is held that messages report, ms UTC.
+    """Returns since when a trouble is held, ms UTC; None if messages do not report it.
 
     A near loss is reported at most once per incident, and not beside a loss.
     """

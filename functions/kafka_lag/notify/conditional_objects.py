@@ -56,11 +56,11 @@ class S3ConditionalObjects:
             raise self._error("read", key, error) from error
 
     def _is_absent(self, key: str) -> bool:
-        """Returns True if a list of the key, which the role may make, has no such object.
+        """Returns True if the role can list the key and finds no object.
 
-        S3 answers 403 for a missing object to a role that may not list. Our right to list has a
-        condition on the prefix. It is not documented whether it counts; if it does not, a cluster's
-        first message would fail forever.
+        S3 answers 403 for a missing object if the role may not list. Our right to list has a
+        condition on the prefix, and AWS does not document whether S3 then answers 404 or 403.
+        Without this check a cluster's first message could fail forever.
         """
         try:
             found = self._client.list_objects_v2(Bucket=self._bucket, Prefix=key, MaxKeys=1)

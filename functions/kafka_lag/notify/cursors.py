@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cursors: the run of a cluster up to which a channel has sent its messages, and who sends now."""
+"""Cursors: how far a channel has sent a cluster's messages, and which process sends them now."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kafka_lag import contract
 from kafka_lag.errors import StoreError
 from kafka_lag.notify.conditional_objects import ConditionalObjects, StoredObject
 
-# Longer than the function may run, so that no process takes over from one that still sends.
+# This is longer than the function may run, so that no process takes over from one that still sends.
 LEASE_MS = 2 * 60_000
 
 
@@ -27,8 +27,9 @@ class Lease:
 class Cursor:
     """The newest run of a cluster whose messages are all sent, ms UTC.
 
-    `is_new` means that no run was compared yet, so that the first one is compared with none. `sent`
-    are the ids of messages of the run after it that are already sent. `etag` guards the next write.
+    `is_new` means that no run was compared yet, so the first run has nothing to be compared with.
+    `sent` are the ids of messages of the run after it that are already sent. `etag` guards the next
+    write.
     """
 
     cluster: str

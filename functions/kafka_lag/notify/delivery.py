@@ -15,7 +15,7 @@ HasTime: TypeAlias = Callable[[], bool]
 
 
 class NotificationError(ReporterError):
-    """Some messages were not sent, or possibly not; they are tried again.
+    """Some messages were not sent, or may not have been; they are tried again.
 
     The name is logged as `error_type`.
     """
@@ -32,7 +32,10 @@ class OutOfTimeError(NotificationError):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The ids that were sent, and whether that is all; else why, None if time was short."""
+    """The ids of the messages that were sent.
+
+    `is_all` is True if no message is left. Otherwise `reason` says why; None if the time ran out.
+    """
 
     sent: Set[str]
     is_all: bool = True

@@ -22,7 +22,7 @@ _RETRY_PAUSES = (0.2, 1.0)
 
 
 class EventBridgeChannel:
-    """One bus, by name or ARN; `pause` waits so many seconds between attempts."""
+    """One bus, by name or ARN; `pause` waits between attempts, for the seconds that it gets."""
 
     name = "event_bus"
 

@@ -36,9 +36,11 @@ from kafka_lag.wording.formatting import (
 )
 from kafka_lag.wording.words import find_word
 
-# So many, and at least half of all groups, are a bulk change: many groups at once have one cause.
+# This many groups, and at least half of all, get one message together, because many groups that
+# change at once usually have one cause.
 _BULK_LEAST = 10
-# So many are one in any case: nobody reads a hundred messages, and no run has the time for more.
+# This many groups always get one message together, because nobody reads a hundred messages, and a
+# run has no time to send more.
 _BULK_ALWAYS = 100
 _BULK_LINES = 20
 _BULK_NAME = 60
@@ -67,8 +69,8 @@ _KINDS = (
     contract.CAUGHT_UP,
 )
 _STATUSES = (contract.ERR, contract.WARN)
-# What a group's owner is paged for, as any-group, any-sla and any-loss would: these, whatever the
-# status, and a status of these that is not over.
+# An owner is paged for the same changes as by the alarms any-group, any-sla and any-loss: for these
+# kinds whatever the status is, and for these statuses if the change is not an end.
 _PAGED_KINDS = (contract.LOSS_BEGUN, contract.LOSS_NEAR, contract.PROMISE_BROKEN)
 _PAGED_STATUSES = (contract.ERR, contract.STATUS_GONE)
 _OVER = (contract.BETTER, *ENDS)
@@ -101,8 +103,8 @@ _EVENT_WORST = ("worst_topic", "worst_partition", "worst_leader", "worst_member"
 class Notice:
     """A message for people: `subject` is ASCII under 100 characters, `text` a few lines.
 
-    `attributes` are what subscribers filter by, a tuple being a list of values; `thread` is shared
-    by all notices of an incident.
+    Subscribers filter by `attributes`, in which a tuple is a list of values. All notices of an
+    incident share `thread`.
     """
 
     subject: str
@@ -130,9 +132,9 @@ class StatusMessage:
 
 
 def build_messages(changes: Sequence[GroupChange], groups: int) -> list[StatusMessage]:
-    """Returns the messages of one run, the worst first: one a group, or one for a bulk change.
+    """Returns the messages of one run, the worst first: one per group, or one for a bulk change.
 
-    `groups` is how many the run has.
+    `groups` is the number of groups in the run.
     """
     by_group: dict[str, list[GroupChange]] = {}
     for change in sorted(changes, key=_rank_severity):
@@ -149,7 +151,7 @@ def build_messages(changes: Sequence[GroupChange], groups: int) -> list[StatusMe
 
 
 def _rank_severity(change: GroupChange) -> tuple[bool, int, int, int, str]:
-    """Sorts groups that have lost records first, then by kind, status, lag and name."""
+    """Returns a sort key: groups that have lost records first, then kind, status, lag and name."""
     return (
         change.kind in _OVER or not find_lost(change),
         _KINDS.index(change.kind),
@@ -191,7 +193,7 @@ def _build_notice(changes: Sequence[GroupChange]) -> Notice:
 def _format_subject(changes: Sequence[GroupChange]) -> str:
     """Returns status, name, what the consumer does, and all kinds of changes if there is room."""
     first = changes[0]
-    # If only an SLA is broken, OK would say that nothing is.
+    # If only an SLA is broken, OK would say that nothing is wrong.
     changes_status = any(change.changes_status for change in changes)
     has_status = (changes_status or first.status != contract.OK) and not is_unwatched(first)
     status = f" {first.status}" if has_status else ""
@@ -204,7 +206,7 @@ def _format_subject(changes: Sequence[GroupChange]) -> str:
         words.insert(0, f"at least {format_quantity(lost, 'record')} lost")
     word = f": {', '.join(words)}" if words else ""
     end = f" on {_format_ascii_name(first.cluster, _CLUSTER_IN_SUBJECT)}"
-    # As much as there is room for beside the name.
+    # The longest ending that leaves room for the name.
     least = min(_NAME_IN_SUBJECT, len(_format_ascii_name(first.group, _NAME_IN_SUBJECT)))
     for ending in _list_endings(changes, word, status):
         room = _LONGEST_SUBJECT - len(start + end + ending)
@@ -239,7 +241,7 @@ def _build_attributes(changes: Sequence[GroupChange]) -> dict[str, str | tuple[s
 
 
 def _build_owner_attributes(changes: Sequence[GroupChange]) -> dict[str, tuple[str, ...]]:
-    """Lists of who is to be paged, and of whose groups something is over."""
+    """Returns two lists of owners: owners to be paged, and owners of groups with an end."""
     over = [change.row.get("owner") for change in changes if change.kind in _OVER]
     paged = [
         change.row.get("owner")
@@ -300,7 +302,7 @@ def _build_bulk_attributes(changes: Sequence[GroupChange]) -> dict[str, str | tu
 
 
 def _build_list_attribute(name: str, values: Sequence[str | None]) -> dict[str, tuple[str, ...]]:
-    """Returns each value once, as many as there is room for; no attribute if there is no value."""
+    """Returns an attribute with each value once, up to its longest size; none without a value."""
     fitting, room = [], _LONGEST_LIST
     for value in dict.fromkeys(value for value in values if value):
         room -= len(json.dumps(value)) + len(", ")
@@ -343,7 +345,7 @@ def _write_bulk_line(changes: Sequence[GroupChange]) -> str:
 
 
 def _format_bulk_status(changes: Sequence[GroupChange]) -> str:
-    """Returns the status and the one before; nothing if it is the same."""
+    """Returns the status and the previous one; empty if they are the same."""
     change = next((each for each in changes if each.changes_status), None)
     if change is None:
         return ""
@@ -365,7 +367,10 @@ def _write_common_leader(changes: Sequence[GroupChange]) -> Iterator[str]:
 
 
 def build_event(change: GroupChange, bulk_id: str | None = None) -> StatusEvent:
-    """EventBridge's `detail`, unknown values as null; `bulk_id` is that of a bulk change."""
+    """Returns the event with EventBridge's `detail`, in which unknown values are null.
+
+    `bulk_id` is the id of the message about a bulk change.
+    """
     row, incident = change.row, change.incident
     detail = {
         "schema_version": contract.EVENT_SCHEMA_VERSION,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mute windows of messages: those in the rows, and those that `kafka-lag mute` wrote."""
+"""The mute windows of messages: from the rows, and from `kafka-lag mute`."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def decode_windows(data: bytes) -> tuple[MuteWindow, ...]:
     try:
         windows = tuple(MuteWindow.of(each) for each in json.loads(data))
         for window in windows:
-            # A window that cannot be judged by is found here, where it costs no message.
+            # A malformed window raises here, before it can cost a message.
             window.mutes("")
             window.find_open(window.at_ms or 0)
     except (ValueError, TypeError, AttributeError, OverflowError, re.error) as error:
@@ -65,8 +65,8 @@ class Mutes:
     ) -> list[GroupChange]:
         """Returns the changes to report now.
 
-        A group that is muted has only those that no window mutes. A group whose window has ended
-        is compared with its row before the window, so that what is still there is reported.
+        A muted group has only the changes that no window mutes. A group whose window has ended is
+        compared with its row before the window, so that changes that still hold are reported.
         """
         changes = find_changes(cluster, taken_at, groups, before)
         now = dict(self._list_muted(groups, taken_at))
@@ -91,9 +91,10 @@ class Mutes:
     def _find_unmuted(
         self, muted: Mapping[str, Mute]
     ) -> Iterator[tuple[AbstractSet[str], Frame | None]]:
-        """Yields groups with their rows before their windows and all that were open before these.
+        """Yields names of groups, and the rows that they had before they were muted.
 
-        Groups of one window are read together; None stands for runs that are gone.
+        If another window was open just before, the rows are from before that one, too. Groups of
+        one window are read together. None stands for rows of runs that are gone.
         """
         for mute in dict.fromkeys(muted.values()):
             names = {name for name, each in muted.items() if each == mute}

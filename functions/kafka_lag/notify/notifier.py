@@ -132,7 +132,7 @@ class Notifier:
         """Sends the messages up to each cluster's newest run, ms UTC, while there is time.
 
         Each channel of each cluster gets a share of the time left, so that a slow one takes none
-        from the next. Raises NotificationError with every cause, after all had their turn.
+        from the next. Raises NotificationError with every cause, after all channels had their turn.
         """
         until = None if seconds_left is None else self._clock() + seconds_left
         turns = list(product(self._skip_future_runs(newest), self._channels))
@@ -153,7 +153,7 @@ class Notifier:
         return result
 
     def _share_time(self, until: float | None, turns: int) -> HasTime:
-        """Returns a function that returns True while the first of so many turns has time left."""
+        """Returns a function that is True while the next of the remaining `turns` has time left."""
         if until is None:
             return lambda: True
         now = self._clock()
@@ -187,7 +187,7 @@ class _ChannelNotifier:
         self._logger = logger
 
     def notify(self, cluster: str, taken_at: int, has_time: HasTime) -> NotifyResult:
-        """Sends the messages of all complete runs after the cursor, up to that of `taken_at`.
+        """Sends the messages of all complete runs after the cursor, up to the run of `taken_at`.
 
         Each run is compared with the readable one before it. Runs that do not fit into the time
         wait for the next event. Raises NotificationError and StoreError: then the cursor has not
@@ -224,7 +224,7 @@ class _ChannelNotifier:
             return ()
 
     def _find_reported(self, cluster: str, taken_at: int) -> Frame | None:
-        """Returns the groups of the run at the cursor, else of the nearest readable one before."""
+        """Returns the groups of the newest readable run up to `taken_at`; None if there is none."""
         for at in self._runs.up_to(cluster, taken_at):
             try:
                 return self._runs.groups(cluster, at)

@@ -42,9 +42,9 @@ from kafka_lag.wording.words import (
     is_always_rebalancing,
 )
 
-# A backlog of what is written in less, or that is worked off sooner, is not worth a word.
+# A backlog is not mentioned if it was written in less time, or if it is worked off sooner.
 _SHORT_SECONDS = 60.0
-# As long as a configuration lets one be.
+# The configuration's limit for a runbook's URL.
 _LONGEST_URL = 2_048
 _UNWATCHED = (contract.UNWATCHED, contract.TOPIC_UNWATCHED)
 _RECOVERED = frozenset({contract.RESOLVED, contract.CAUGHT_UP})
@@ -56,7 +56,7 @@ def write_lines(changes: Sequence[GroupChange]) -> Iterator[str]:
     row, is_gone = first.row, first.kind == contract.GONE
     for change in changes:
         yield _write_headline(change)
-    # What is still watched of such a group is well, and not what the message is about.
+    # The topics that are still watched are healthy, and the message is not about them.
     is_watched = row.get("status_reason") not in _UNWATCHED
     if is_watched and (lag := format_lag(first)):
         yield f"{'When last seen' if is_gone else 'Now'}: {lag}."
@@ -153,7 +153,7 @@ def _write_broken_sla(change: GroupChange, group: str) -> str:
 
 
 def _describe_past(change: GroupChange, ended: int) -> str:
-    """Describes what the consumer did until it was OK, since when and for how long."""
+    """Returns the worst consumer status until the group was OK, since when and for how long."""
     incident = change.incident
     worst, since = (incident.get(f"incident_worst_status{each}") for each in ("", "_since"))
     if worst is None or since is None:
@@ -170,7 +170,7 @@ def _describe_past(change: GroupChange, ended: int) -> str:
 
 
 def _write_peak(first: GroupChange, kinds: Set[str]) -> Iterator[str]:
-    """Writes the largest backlog of an incident, once its status is OK again."""
+    """Writes the largest backlog of an incident once its status is OK again."""
     incident, written = first.incident, first.row.get("produce_rate") or 0.0
     peak, at = incident.get("incident_peak_lag"), incident.get("incident_peak_lag_at")
     if peak is None or at is None or not kinds <= set(ENDS) or first.status != contract.OK:
@@ -178,7 +178,7 @@ def _write_peak(first: GroupChange, kinds: Set[str]) -> Iterator[str]:
     if peak <= written * _SHORT_SECONDS:
         return
     parts = [f"{format_quantity(peak, 'record')} behind, at {format_minute(at)}"]
-    # A record that is read again was not unread since it was written.
+    # A record that is read again had already been read, so its age is not a wait.
     waited = incident.get("incident_peak_time_lag")
     if waited and incident.get("incident_worst_status") != contract.REWOUND:
         parts.append(f"the longest wait was {_format_age(waited)}")
@@ -188,7 +188,7 @@ def _write_peak(first: GroupChange, kinds: Set[str]) -> Iterator[str]:
 
 
 def find_lost(change: GroupChange) -> int:
-    """Returns how many records of the incident retention is known to have deleted unread."""
+    """Returns how many unread records retention deleted in the incident, as far as known."""
     return max(
         change.incident.get("incident_lost") or 0,
         change.row.get("records_lost") or 0,
@@ -196,7 +196,7 @@ def find_lost(change: GroupChange) -> int:
 
 
 def _write_unknown_while_beyond(change: GroupChange) -> Iterator[str]:
-    """Writes what is unknown about a group whose commit was beyond the end."""
+    """Writes that it is unknown which records a group read while its commit was beyond the end."""
     row, incident = change.row, change.incident
     since, written = incident.get("incident_worst_status_since"), row.get("produce_rate")
     is_beyond = incident.get("incident_worst_status") == contract.BEYOND_END
@@ -205,7 +205,7 @@ def _write_unknown_while_beyond(change: GroupChange) -> Iterator[str]:
     if since is None or not written:
         what = "what was written"
     else:
-        # Of the digits of such a product the first two say something.
+        # The rate is an average, so only the first two digits of the product mean anything.
         records = float(f"{written * (change.since - since) / 1_000:.2g}")
         what = f"the records (about {records:,.0f}, at {format_rate(written)}) that were written"
     yield f"Not known: whether it read {what} while its commit was beyond the end."
@@ -251,7 +251,7 @@ def _explain_end(change: GroupChange) -> str:
     last = "" if seen is None else f" (last seen {format_minute(seen)})"
     if reason == contract.GONE:
         since = format_minute(change.since)
-        # Offsets expire only where no member is left.
+        # Offsets expire only if no member is left.
         expired = "" if change.row.get("members") else ", or its offsets expired"
         return f"gone since {since}{last}: somebody deleted it{expired}"
     return (
@@ -311,17 +311,17 @@ def _write_who(change: GroupChange, kinds: Set[str]) -> Iterator[str]:
     )
     if by_rates and (speed := _describe_speed(row)):
         yield speed
-    # If all is over nobody is to blame.
+    # No partition is the worst once all is over.
     held_up = worst_status is None and row.get("held_up_records") is not None
     if (worst_status or not kinds <= set(ENDS)) and not held_up and (worst := format_worst(row)):
         yield f"Worst: {worst}."
 
 
 def _format_rewound(row: Row, again: int) -> str:
-    """Records that are read a second time, and how many of them are still to come."""
+    """Returns how many records are read a second time, and how many of them are still to come."""
     evidence = read_evidence(row)
     at, before = (evidence.get(name) for name in ("committed_offset", "rewound_from"))
-    # Evidence is of one partition, the costs are of all.
+    # The evidence is about one partition, and the costs are about all.
     if evidence.get("partitions") == 1 and isinstance(at, int) and isinstance(before, int):
         every = before - at
         if every > again:
@@ -331,7 +331,7 @@ def _format_rewound(row: Row, again: int) -> str:
 
 
 def _write_costs(change: GroupChange, kinds: Set[str]) -> Iterator[str]:
-    """Writes lost records, records at risk and a broken SLA; also if the status is OK again."""
+    """Writes lost records, records at risk and a broken SLA, even if the status is OK again."""
     row, lost = change.row, find_lost(change)
     if lost and not kinds & {LOSS.begun, LOSS.ended}:
         since = _format_since(LOSS, row, kinds)
@@ -346,8 +346,10 @@ def _write_costs(change: GroupChange, kinds: Set[str]) -> Iterator[str]:
 
 
 def _write_skipped(change: GroupChange, kinds: Set[str]) -> Iterator[str]:
-    """Writes how many records were skipped in the incident; once it is over also that they may
-    have been."""
+    """Writes how many records were skipped in the incident.
+
+    Once the incident is over it also writes how many may have been skipped.
+    """
     row, reason = change.row, change.row.get("skip_reason")
     skipped = change.incident.get("incident_skipped")
     if reason in (*contract.SKIPPED_BEYOND_END, contract.GONE):
@@ -364,7 +366,7 @@ def _write_skipped(change: GroupChange, kinds: Set[str]) -> Iterator[str]:
 
 
 def _write_hints(change: GroupChange) -> Iterator[str]:
-    """Writes further facts about the group, its cause, and what to do."""
+    """Writes further facts about the group, then its cause and the advice."""
     row = change.row
     if unknown := row.get("partitions_unknown"):
         yield f"Not read: {format_quantity(unknown, 'partition')}, counted as last seen."
@@ -378,7 +380,7 @@ def _write_hints(change: GroupChange) -> Iterator[str]:
             f"{format_minute(row['open_transaction_since'])}; "
             f"{format_quantity(held_up, 'record')} of the group cannot be read."
         )
-    # markers of transactions are never read, and leave a group that is done one behind
+    # A transaction's marker is never read, so a group that has read everything stays one behind.
     if row.get("max_lag") == 1:
         yield "Hint: if the topic is written in transactions, set its allowed_lag to 1."
     if cause is not None:
@@ -411,7 +413,7 @@ def _write_worst_status(worst_status: str, change: GroupChange) -> str:
     if worst_status == contract.STALLED and change.row.get("members") == 0:
         meaning = "no member is left, and its commit does not move"
     if worst_status == contract.SLOW and _is_worked_off_soon(change.row):
-        # What was too slow stays so for some runs, until it surely is not.
+        # The status stays `slow` for some runs, until the group is surely fast enough.
         meaning = "the backlog shrinks, but only lately fast enough"
     text = f"{find_word(worst_status).capitalize()}{began}: {meaning}"
     return text if text.endswith("?") else f"{text}."
@@ -424,10 +426,13 @@ def _is_worked_off_soon(row: Row) -> bool:
 
 
 def _format_beginning(since: int, worst_status: str, change: GroupChange) -> str:
-    """Formats the moment, and how sure it is: no run saw the beginning if none saw it keep up."""
+    """Returns the time, with `about` or `or earlier` if no run saw the beginning.
+
+    No run saw it if no run has seen the group keep up.
+    """
     if worst_status == contract.FALLING_BEHIND:
         return f"about {format_minute(since)}"
-    # A backlog that began as a stop ended is no older than that.
+    # If the status changed in the same run, that run saw the beginning, such as the end of a stop.
     is_seen = since == change.row.get("status_since") or change.kind in ENDS
     or_earlier = (worst_status == contract.SLOW and not is_seen) or not _has_kept_up(change.row)
     return f"{format_minute(since)}{' or earlier' if or_earlier else ''}"
@@ -457,9 +462,9 @@ def _format_rates(row: Row) -> str | None:
 
 
 def _describe_speed(row: Row) -> str | None:
-    """Describes how the backlog changes: by the rates, or by the last lags if these contradict.
+    """Returns how the backlog changes: by the rates, or by the last lags if they contradict them.
 
-    Rates are averages: for some minutes after a turn they are those of before.
+    Rates are averages, so they lag behind for some minutes after the trend turned.
     """
     rates, trend, lags = _format_rates(row), row.get("trend"), row.get("lags_lately")
     produced, consumed = (row.get(f"{name}_rate") or 0.0 for name in ("produce", "consume"))
@@ -497,7 +502,7 @@ def _format_since(trouble: Trouble, row: Row, kinds: Set[str]) -> str:
 
 
 def _format_time_left(row: Row) -> str | None:
-    """Formats how soon after the run a loss may come; None if none is near, or it has come."""
+    """Returns how soon a loss may come after the run; None if no loss is near, or it has come."""
     left, taken_at = row.get("seconds_until_loss"), row.get("taken_at")
     if left is None or not 0 < left < contract.NO_LOSS_SECONDS:
         return None
@@ -522,7 +527,7 @@ def _format_waited(age: float, row: Row, *, precise: bool = False) -> str:
 
 
 def _format_bounded(seconds: float, *, is_least: bool, precise: bool = False) -> str:
-    """Formats a duration; one that is only a lower bound is cut, not rounded."""
+    """Returns a duration in words; a lower bound is cut, not rounded."""
     if is_least:
         return f"at least {format_short_duration(seconds, precise=precise)}"
     return format_short_duration(seconds, round, precise=precise)
@@ -546,14 +551,14 @@ def format_worst(row: Row) -> str | None:
     leader, member = row.get("worst_leader"), row.get("worst_member")
     worst += ", no leader known" if leader is None else f", led by broker {leader}"
     if member is not None:
-        # While members come and go, it is another one a moment later.
+        # While members come and go, another member owns it a moment later.
         owned = "owned just then" if is_always_rebalancing(row) else "owned"
         return f"{worst}, {owned} by {format_name(member)}"
     return worst + (", owned by nobody" if row.get("members") == 0 else ", no member known")
 
 
 def format_lag(change: GroupChange) -> str | None:
-    """Returns lag, age and when the backlog is worked off; None if lag and age are unknown.
+    """Returns lag, age and the time to work off the backlog; None if lag and age are unknown.
 
     A commit beyond the end has no lag that can be counted.
     """
@@ -569,7 +574,7 @@ def format_lag(change: GroupChange) -> str | None:
     )
     if age is not None and lag != 0:
         waited = _format_waited(age, row)
-        # What is read again was not unread since then.
+        # A record that is read again has not been unread since it was written.
         oldest = f"written {waited} ago" if was_rewound else f"unread for {waited}"
         parts.append(f"the oldest {oldest}")
     drain = _estimate_drain(change)
@@ -579,7 +584,7 @@ def format_lag(change: GroupChange) -> str | None:
 
 
 def _estimate_drain(change: GroupChange) -> float | None:
-    """Returns the seconds until nothing is unread; None unless the last runs saw it shrink."""
+    """Returns the seconds to work off the backlog; None unless it shrank in the last runs."""
     row = change.row
     drain: float | None = row.get("drain_seconds")
     shrinks = row.get("trend") == contract.SHRINKING and change.kind != contract.CAUGHT_UP

@@ -171,8 +171,9 @@ class _Claims:
         self.taken = 0
 
     def take(self, wanted: Mask, costs: Rows) -> Mask:
-        """Returns a mask of the wanted sets that fit; after the first one that does not fit, none
-        is taken.
+        """Returns a mask of the wanted sets that fit.
+
+        After the first set that does not fit, no set is taken.
         """
         cost_each = np.where(wanted, costs, 0)
         fits: Mask = (cost_each > 0) & (np.cumsum(cost_each) <= self._left)

@@ -51,7 +51,7 @@ class CloudWatchSink:
             try:
                 self._put(request, deadline)
             except SinkError as error:
-                # The next request may be accepted; once there is no time left, none is tried.
+                # The next request may be accepted, so it is tried while there is time.
                 lost += len(request)
                 causes.append(str(error))
         if causes:

@@ -41,7 +41,7 @@ class Sink(Protocol):
     def publish(self, sets: list[MetricSet], taken_at: int, seconds: float, /) -> None:
         """Publishes all sets at the scheduled time, ms UTC.
 
-        Gives up after these seconds on what is left. Raises SinkError.
+        Gives up after `seconds` on the sets that are left. Raises SinkError.
         """
 
 

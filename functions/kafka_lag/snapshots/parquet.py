@@ -38,7 +38,7 @@ _WITH_STATISTICS = ("consumer_group", "topic")
 
 
 def arrow_type(kind: str) -> Any:
-    """Returns the Arrow type of a contract type, as a reader sees it."""
+    """Returns the Arrow type of a contract type that a reader gets."""
     return _ARROW[kind]
 
 
@@ -85,8 +85,8 @@ def _compression(frame: Frame, kinds: Mapping[str, str]) -> dict[str, str]:
 def from_parquet(data: bytes, dataset: str, columns: Iterable[str] | None = None) -> Frame:
     """Returns the dataset's columns, or those named.
 
-    A column that the bytes lack, as those of an older version do, is unknown. Raises UnusableError
-    for bytes that are not such a Parquet file.
+    A column that the bytes lack is unknown, for example a column that an older version did not
+    have. Raises UnusableError for bytes that are not such a Parquet file.
     """
     types = contract.COLUMNS[dataset]
     if columns is not None:

@@ -39,7 +39,7 @@ _READS_AT_ONCE = 8
 # Unreadable objects that are named; a missing right on the bucket can make all objects unreadable.
 _NAMED_WARNINGS = 3
 
-# Every run of so many intervals is kept, then in each doubling of the age half as many.
+# Every run of the last eight intervals is kept, and half as many for each doubling of the age.
 _EVERY_RUN_INTERVALS = 8
 _DOUBLINGS = 6
 
@@ -49,7 +49,7 @@ _POINTS_PER_INTERVAL = 4
 
 @dataclass(frozen=True, slots=True)
 class Loaded(Generic[T]):
-    """A loaded value, and sentences about what could not be loaded."""
+    """A loaded value, and sentences about objects that could not be loaded."""
 
     value: T
     warnings: tuple[str, ...] = ()
@@ -73,15 +73,15 @@ class Memory:
         return cls(Snapshot.empty())
 
     def previous_runs(self) -> PreviousRuns:
-        """Returns what the next run starts from."""
+        """Returns the previous runs in the form that the next run needs."""
         times = tuple(sorted(self.ends))
         return PreviousRuns(self.newest, tuple(self.ends[time] for time in times), times)
 
     def add_run(self, snapshot: Snapshot, interval_ms: int, *, stored: bool) -> Memory:
         """Returns the memory after one more run, for the run an interval later.
 
-        Once the store accepts snapshots again, runs that it lacks are forgotten: the next run
-        loads.
+        Returns an empty memory once the store accepts snapshots again. The next run then loads, and
+        forgets runs that the store lacks.
         """
         if stored and not self.stored:
             return Memory.empty()
@@ -96,7 +96,7 @@ class Memory:
 def load_memory(
     store: SnapshotStore, cluster: str, taken_at: int, interval_ms: int
 ) -> Loaded[Memory]:
-    """Returns what the store knows before the run scheduled at `taken_at`, ms.
+    """Returns the memory of the store's runs before the one scheduled at `taken_at`, ms.
 
     Raises StoreError if the store itself does not answer.
     """
@@ -113,8 +113,7 @@ def load_memory(
 
 
 def load_newest(store: SnapshotStore, cluster: str, taken_at: int) -> Loaded[Snapshot]:
-    """Returns the newest complete set of three objects before `taken_at`; an empty snapshot if
-    none.
+    """Returns the newest complete set of three objects before `taken_at`, else an empty snapshot.
 
     Looks back seven days. A set that is incomplete or unreadable causes a warning, and the one
     before it is taken. Raises StoreError if the store itself does not answer.
@@ -173,9 +172,8 @@ def downsample(times: Iterable[int], taken_at: int, interval_ms: int) -> list[in
     The last 8 intervals keep the first run in each quarter of an interval, so every scheduled one.
     Ages from 8·2^(j-1) to 8·2^j intervals keep the first run in each slot of 2^j intervals, j =
     1..6. Slots are aligned to the epoch and nested, and the first run of a slot is the first of all
-    runs, retained or not. So a dropped run is never needed again, and a run that steps from point
-    to point knows the same as one that starts cold. `times` must hold all runs since
-    `needed_since`.
+    runs, retained or not. A dropped run is therefore never needed again, and a warm function knows
+    the same as one that starts cold. `times` must hold all runs since `needed_since`.
     """
     retained: list[int] = []
     earlier: int | None = None
@@ -225,10 +223,10 @@ def _list_runs_backwards(store: SnapshotStore, cluster: str, taken_at: int) -> I
 
 
 def _call_in_parallel(call: Callable[[A], B], arguments: Iterable[A]) -> list[B]:
-    """Returns all results, in order. The first error ends it, and no further call begins.
+    """Returns all results, in order. After the first error no further call begins.
 
-    So a store that hangs costs one timeout, not one for each call. Threads share the store: boto3's
-    guide allows that for clients.
+    A store that hangs therefore costs one timeout, not one for each call. Threads share the store:
+    boto3's guide allows that for clients.
     """
     pool = ThreadPoolExecutor(_READS_AT_ONCE)
     try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Snapshots in a bucket. A module of its own, because loading boto3 takes half a second."""
+"""Snapshots in a bucket. This is a module of its own, because loading boto3 takes half a second."""
 
 from __future__ import annotations
 

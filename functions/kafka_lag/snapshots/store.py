@@ -176,14 +176,14 @@ def call_within(seconds: float, call: Callable[[], T]) -> T:
 
 
 def start_call(call: Callable[[], T]) -> Callable[[float], T]:
-    """Begins a call of the store and returns a function that waits so many seconds for its result.
+    """Begins a call of the store and returns a function that waits some seconds for its result.
 
-    That function raises StoreError if the call takes longer, or raises anything: memory may be used
+    The function raises StoreError if the call takes longer, or raises anything: memory may be used
     up, or a file may be one that no reader expects.
 
     No timeout of a client limits the look-up of a name, an answer that arrives slowly, or all
-    attempts at all objects together. So the call has its own thread, which is abandoned if it is
-    late: it can only write what is written once and never changed.
+    attempts at all objects together. The call therefore has its own thread, which is abandoned if
+    it is late. A late thread does no harm, because objects are written once and never changed.
     """
     result: Future[T] = Future()
 

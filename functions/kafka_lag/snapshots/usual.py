@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The usual figures of a cluster's groups, as the daily report writes them to the store."""
+"""The usual figures of a cluster's groups, which the daily report writes to the store."""
 
 from __future__ import annotations
 

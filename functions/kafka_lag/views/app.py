@@ -24,7 +24,7 @@ _READ_ONLY = (
 _QUERY_TOO_LONG = f"The query is longer than {MAX_QUERY_BYTES:,} bytes; shorten it."
 _UNREADABLE = "The snapshots cannot be read now; ask again in a minute."
 _NO_SUCH_PATH = "There is no such path."
-# Each answer is of the moment; names in it are untrusted input, never a script.
+# An answer is out of date a moment later, and names in it are untrusted input, never a script.
 _HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 # Below this size the header costs more than packing saves.
 _MIN_BYTES_TO_PACK = 1024

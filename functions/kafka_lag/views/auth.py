@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Decides whom the views answer: a signature that Lambda has checked, or a bearer token."""
+"""Checks that a request may be answered: by a bearer token, or by Lambda's check of a signature."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def is_signed(event: Mapping[str, Any]) -> bool:
 class Bearer:
     """Compares with the token that `read` returns, read again after 5 minutes of `clock` (seconds).
 
-    For that long an old token may be accepted after a rotation, and the new one rejected. Only the
-    token's hash is in memory.
+    Until it is read again, an old token may be accepted after a rotation, and the new one rejected.
+    Only the token's hash is in memory.
     """
 
     def __init__(self, read: Callable[[], str], clock: Callable[[], float]) -> None:

@@ -22,7 +22,7 @@ from kafka_lag.views.member_probe import probe_member
 
 # The status of groups and partitions about which nothing is known.
 NOT_FOUND = "NOTFOUND"
-# Burrow's words for what a partition's consumer does.
+# Burrow's words for the consumer status of a partition.
 _CONSUMERS = {
     contract.STOPPED: contract.STOP,
     contract.STALLED: contract.STALL,
@@ -239,7 +239,7 @@ def list_consumers(request: BurrowRequest, cluster: str) -> Answer:
 def describe_consumer(request: BurrowRequest, cluster: str, group: str) -> Answer:
     """Returns the window of offsets of each of the group's partitions, by topic.
 
-    Only this answer reads as many runs as a window has.
+    The other answers read fewer runs than a window has.
     """
     found = request.newest(cluster, contract.GROUPS)
     if found is None or not len(_group_row(found[1], group)):
@@ -394,9 +394,9 @@ def _partition_status(
 
 
 def _find_word(record: _Record, *, unread: bool) -> str:
-    """Returns a partition's status; if it was not read, the last one known, as in its group.
+    """Returns a partition's status; its last known status if it was not read, as for its group.
 
-    Burrow has no word for a loss, but words for what the consumer does.
+    Burrow has words for what the consumer does, but not for a loss.
     """
     status: str | None = record["status"] or (record["last_status"] if unread else None)
     if status == contract.ERR:

@@ -20,7 +20,8 @@ MAX_BYTES = 6 * 1024 * 1024 // 4 * 3 - 64 * 1024
 # large when packed gets the URL's error. More would take more memory and time than a small function
 # has.
 MAX_METRICS_BYTES = 4_600_000
-# All methods that a function URL passes on; those that would change something get an explanation.
+# All methods that a function URL passes on. A method that would change something gets an
+# explanation.
 _URL_METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 _UNAUTHORIZED = (
     "Sign the request, or send the token as Authorization: Bearer, as it is set up here."
@@ -85,7 +86,7 @@ def to_response(request: Request, answer: Answer) -> Response[str]:
     """Returns the answer for Powertools; one that is too large becomes advice on how to page."""
     if len(answer.body) > MAX_BYTES:
         answer = error_answer(request, 413, _TOO_LARGE)
-    # As text: Powertools would encode bytes declared as JSON once more.
+    # The body is text, because Powertools would encode bytes declared as JSON once more.
     text = b64encode(answer.body).decode()
     # The URL adds the length itself; a length of ours would appear under another name.
     headers = {name: value for name, value in answer.headers.items() if name != "Content-Length"}

@@ -102,7 +102,8 @@ class Snapshots:
         place = f"{contract.SNAPSHOT_PREFIX}/{contract.GROUPS}/"
         folders = self._folders(place)
         if not folders:
-            # So that the very first run is seen as soon as it is stored.
+            # An empty list is not cached, so that the very first run is seen as soon as it is
+            # stored.
             del self._folders_listed[place]
         names = (
             folder.removeprefix(_CLUSTER_FOLDER)
@@ -114,7 +115,7 @@ class Snapshots:
     def newest(self, cluster: str, until: int | None = None) -> int | None:
         """Returns the scheduled time, ms UTC, of the newest complete run; None if there is none.
 
-        With `until`, the newest that is not later.
+        With `until`, returns the newest run that is not later.
         """
         if not CLUSTER_NAME.fullmatch(cluster):
             return None
@@ -187,9 +188,9 @@ class Snapshots:
     def frames(
         self, cluster: str, dataset: str, times: Sequence[int], columns: Sequence[str] | None = None
     ) -> dict[int, Frame]:
-        """Returns the frames of several runs, read in parallel, without those that cannot be read.
+        """Returns the frames of several runs, read in parallel, without runs that cannot be read.
 
-        With `columns` only these are decoded and cached, which is far less.
+        With `columns` only these columns are decoded and cached, which is far less.
         """
         keys = [object_key(dataset, cluster, at) for at in times]
         part = None if columns is None else tuple(columns)
@@ -292,7 +293,7 @@ class _HeldRun:
 
 
 def _join(held: list[_T], list_stored: Callable[[], list[_T]]) -> set[_T]:
-    """Returns the union of held values and those that the store lists.
+    """Returns the union of held values and values that the store lists.
 
     If the store fails, returns the held values; if there are none, raises its StoreError.
     """
@@ -313,9 +314,9 @@ def _times_of(keys: list[str]) -> list[int]:
 class LatestRun:
     """The newest readable run of a cluster.
 
-    `groups` are those of the run scheduled at `taken_at` (ms UTC), which is `age_seconds` old.
-    `recent` are the newest run and those of the hours before it, the newest first. `unreadable` is
-    how many runs newer than `taken_at` cannot be read.
+    `groups` are the groups of the run scheduled at `taken_at` (ms UTC), which is `age_seconds` old.
+    `recent` are the newest run and the runs of the hours before it, the newest first. `unreadable`
+    is how many runs newer than `taken_at` cannot be read.
     """
 
     cluster: str
@@ -339,8 +340,8 @@ class LatestRun:
     def first_judged_at(self) -> int:
         """Returns the time of the second run ever, ms, which is the first that can evaluate.
 
-        A condition that was seen by then may have begun earlier. 0 if there are older runs than
-        those listed.
+        A condition that was seen by then may have begun earlier. Returns 0 if there are older runs
+        than the listed ones.
         """
         *_, oldest = self.recent
         late_ms = _OLD_AFTER_INTERVALS * self.interval_seconds * 1000

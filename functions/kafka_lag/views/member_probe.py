@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The member probe: whether one member of a group still moves any of its own partitions.
+"""The member probe: checks whether one member of a group still moves any of its own partitions.
 
-It is for liveness probes, which restart a replica: what is not proven never counts as stalled.
+Liveness probes use it to restart a replica, so a member never counts as stalled without proof.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from kafka_lag.lag.frame import Frame, locate
 from kafka_lag.views.latest_run import LatestRun, Snapshots, UnreadableCluster, find_latest_run
 from kafka_lag.wording.formatting import format_duration, format_minute, format_name
 
-# How long a member must own its partitions, and move none of them, to count as stalled: a new
-# owner of a partition that was stuck before gets as long to move it. STALL needs it, too.
+# A member counts as stalled if it owned its partitions for this long and moved none of them. A new
+# owner of a partition that was stuck before gets as long to move it. STALL needs this time, too.
 WINDOW_MS = 600_000
 _COLUMNS = (
     "consumer_group",
@@ -37,10 +37,10 @@ _COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether a member moves, with the reason; `is_alive` is None if that is not proven.
+    """The verdict on a member, with the reason; `is_alive` is None if neither is proven.
 
-    `is_known` is False for a cluster, group or client ID of which nothing was seen. `taken_at` is
-    the run, ms UTC, None without one.
+    `is_known` is False for a cluster, group or client ID that no run has, or that several members
+    share. `taken_at` is the run, ms UTC; None without a run.
     """
 
     is_alive: bool | None
@@ -78,7 +78,7 @@ def _unknown(reason: str) -> Verdict:
 
 
 def _read_window(snapshots: Snapshots, run: LatestRun) -> dict[int, Frame]:
-    """Returns the partitions of the window's readable runs, and of the one before it, by time."""
+    """Returns the partitions of the window's readable runs, and of the run before it, by time."""
     since = run.taken_at - WINDOW_MS - round(run.interval_seconds * 1000)
     times = [at for at in run.recent if since < at <= run.taken_at]
     return snapshots.frames(run.cluster, contract.GROUP_PARTITIONS, times, _COLUMNS)
@@ -138,7 +138,7 @@ def _describe(rows: Frame, own: Frame, taken_at: int) -> str:
     first, *others = rows.to_dicts()
     more = f" and {len(others)} more" if others else ""
     waiting = f"partition {first['partition_id']} of {format_name(first['topic'])}{more}"
-    # Unknown for partitions that were never seen to move.
+    # The time is unknown for a partition that no run saw move.
     moved = [at for at in own.numbers("commit_changed_at").to_list() if at is not None]
     if not moved:
         return f"Records wait on {waiting}, and none of its partitions was ever seen to move."

@@ -115,7 +115,7 @@ def link(cluster: str, kind: str, name: str, period: str = "") -> str:
 
 
 def json_link(cluster: str, *below: str) -> str | None:
-    """Returns the path of a cluster in Burrow's API and what is below it.
+    """Returns the path in Burrow's API of a cluster, or of a name `below` it.
 
     Returns None for a name that no path can hold.
     """

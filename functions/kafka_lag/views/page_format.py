@@ -147,7 +147,7 @@ def _add_time(word: str, at: int | None, now: int) -> str:
 
 
 def group_level(status: str) -> str:
-    """Returns OK, WARN or ERR, for a partition's status as for a group's."""
+    """Returns OK, WARN or ERR for the status of a group or partition."""
     return _LEVELS.get(status, status)
 
 
@@ -160,7 +160,7 @@ def cause_of_loss(loss: Loss) -> str:
 
 
 def is_link(text: str | None) -> bool:
-    """Returns True if a browser may follow the link; a script never is one, whoever wrote it."""
+    """Returns True if a browser may follow the link; the text of a script is never a link."""
     return text is not None and text.startswith(("https://", "http://"))
 
 

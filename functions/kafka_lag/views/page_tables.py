@@ -73,7 +73,7 @@ _PARTITIONS_PER_PAGE = 200
 _MAX_SUMS = 50
 # Topics shown for a member; all its partitions are in their own table.
 _MAX_TOPICS_OF_MEMBER = 3
-# A longer list to choose from helps nobody; the address takes any owner.
+# A longer list of owners helps nobody; the address takes any owner.
 _MAX_OWNERS = 300
 MAX_OPTION_LENGTH = 200
 _MAX_PAGE = 1_000_000
@@ -214,7 +214,7 @@ class TablePage:
 
 @dataclass(frozen=True, slots=True)
 class GroupTable:
-    """The selected rows, and what they were selected from.
+    """The selected rows, and facts about all rows.
 
     `tally` counts each severity among all rows searched. `has_slas` says whether any group has an
     SLA.
@@ -248,8 +248,9 @@ def tabulate_groups(latest: Sequence[LatestRun], options: PageOptions) -> GroupT
 
 
 def _join_clusters(latest: Sequence[LatestRun]) -> Frame:
-    """Returns one frame of all runs, with `cluster`, `severity` and `taken_at` (ms UTC) of each
-    row.
+    """Returns one frame of all runs.
+
+    Each row also has its `cluster`, `severity` and `taken_at` (ms UTC).
     """
     frames = []
     for run in latest:
@@ -372,8 +373,8 @@ def sum_partitions(rows: Frame, by: str, beside: Collection[str] = ()) -> tuple[
 class MemberTable:
     """The worst members that own partitions, after a row named None for unowned partitions.
 
-    `count` is how many members own any; `idle` is how many own none, None if unknown. A row has
-    what `sum_partitions` returns, and `owned`: the partition numbers of its first topics.
+    `count` is how many members own partitions; `idle` is how many own none, None if unknown. A row
+    has the values of `sum_partitions`, and `owned`: the partition numbers of its first topics.
     `more_topics` is how many more topics it has.
     """
 
@@ -388,7 +389,7 @@ class MemberTable:
 
 
 def tabulate_members(group: Row, rows: Frame) -> MemberTable:
-    """Returns the members of a group and what each one owns."""
+    """Returns the members of a group and the partitions that each one owns."""
     members, beside = rows.strings("member_id"), ("client_id", "client_host")
     sums = [
         row

@@ -108,8 +108,9 @@ class ScrapeOptions:
         return names.is_in(name for name in wanted if self._is_in_shard(name))
 
     def match_topics(self, names: Strings) -> Mask:
-        """Returns a mask of rows of the selected topics: in shards like groups, none beside one
-        group.
+        """Returns a mask of rows of the selected topics.
+
+        Shards hold topics as they hold groups. An answer about one group has no topics.
         """
         wanted = names.categories if self.group is None else ()
         return names.is_in(name for name in wanted if self._is_in_shard(name))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads the views' token from a secret.
 
-A module apart from its check, because loading boto3 takes half a second.
+This module is apart from the token's check, because loading boto3 takes half a second.
 """
 
 from __future__ import annotations

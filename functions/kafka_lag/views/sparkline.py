@@ -113,7 +113,7 @@ class RecentRuns:
 def load_recent_runs(
     snapshots: Snapshots, latest: LatestRun, now_ms: int, period: Period, max_runs: int
 ) -> RecentRuns:
-    """Returns at least one run and at most `max_runs`, without those that cannot be read.
+    """Returns at least one run and at most `max_runs`, without runs that cannot be read.
 
     They end now, or at the latest run if it is old. Raises StoreError.
     """

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What to do first about a group: chosen here alone, from its cause, status, members and SLA."""
+"""Chooses the advice on a group, from its cause, status, members and SLA.
+
+No other module decides what to do first.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ from kafka_lag.wording.evidence import read_evidence
 from kafka_lag.wording.formatting import format_name
 from kafka_lag.wording.words import SAME_RATE, breaks_sla, is_always_rebalancing
 
-# Causes that what the consumers do now changes nothing about.
+# Causes whose advice holds whatever the consumers do now.
 _WHATEVER_THEY_DO = (
     *contract.NOT_OF_CONSUMERS,
     contract.OFFSETS_RESET,
@@ -58,7 +61,7 @@ _FLOOD = 2.0
 
 
 def advise(row: Mapping[str, Any]) -> str | None:
-    """Returns what to do first, as a clause, from a row of `groups`; None if nothing is wrong.
+    """Returns a clause with the advice for a row of `groups`; None if nothing is wrong.
 
     Columns that are missing count as unknown.
     """
@@ -68,7 +71,8 @@ def advise(row: Mapping[str, Any]) -> str | None:
         topic = _name_only_topic(row) or "the topic"
         parts.insert(0, f"raise retention.ms or retention.bytes of {topic}")
     if first == START:
-        # A denied group keeps its commits; whoever deletes it because nobody reads loses its place.
+        # Denying a group keeps its commits. Deleting it would lose its place, should it be needed
+        # again.
         parts[-1] += (
             f"; or, if {_name_owner(row)} says that nobody needs it, name the group in groups.deny "
             "of the reporter's configuration"
@@ -82,7 +86,7 @@ def advise_on_deleted(row: Mapping[str, Any]) -> str:
 
 
 def advise_on_skip() -> str:
-    """Returns what to do about records that were read or skipped, nobody knows which."""
+    """Returns what to do about records if it is unknown whether they were read or skipped."""
     return "compare its results with the topic"
 
 

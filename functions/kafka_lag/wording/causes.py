@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One table of causes: what happened, what to do first, and the commands to look and to repair.
+"""The table of causes: sentences on what happened and what to do, and commands to look and repair.
 
 Sentences are filled with the group's own names and numbers, from its row of `groups`. Strangers
 chose the names, so they are escaped against line breaks and quoted in commands; HTML escapes them
@@ -24,7 +24,7 @@ from kafka_lag.wording.words import find_word
 class CauseText:
     """A group's cause: a sentence on what happened, a command to check it, and one to repair it.
 
-    `repair` is a clause that ends with the command; None if no single command repairs it.
+    `repair` is a clause that ends with the command; None if no single command repairs the cause.
     """
 
     happened: str
@@ -290,7 +290,7 @@ def describe_cause(row: Mapping[str, Any]) -> CauseText | None:
         repair = repair or _TEMPLATES[second["cause"]].repair
         fields |= _format_fields(second)
     return CauseText(
-        # A sentence that has a time needs no other.
+        # A sentence that has a time needs no second one.
         text if since is None or "UTC" in text else f"{text} (since {since})",
         template.command.format_map(_Fallbacks(fields)),
         repair.format_map(fields) if repair and fits(repair, fields) else None,
@@ -298,7 +298,7 @@ def describe_cause(row: Mapping[str, Any]) -> CauseText | None:
 
 
 def _find_second(row: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Returns the row with the cause that is there beside the first one; None if none is known."""
+    """Returns the row with the second cause in place of the first; None without a second one."""
     also = read_evidence(row).get("also")
     if not isinstance(also, dict) or also.get("cause") not in _TEMPLATES:
         return None
@@ -307,7 +307,7 @@ def _find_second(row: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def advise_on_cause(row: Mapping[str, Any]) -> str | None:
-    """Returns what to do about the cause, and then about the one beside it; None if unknown."""
+    """Returns what to do about the cause, and then about the second one; None if unknown."""
     template = _TEMPLATES.get(row.get("cause") or "")
     if template is None:
         return None
@@ -370,7 +370,7 @@ def _advise_on_setting(fields: Mapping[str, str]) -> str:
 
 
 def advise_on_broker(row: Mapping[str, Any]) -> str | None:
-    """Returns advice on the broker that may be slow; None if it is known not to be, or unknown."""
+    """Returns advice on the broker that may be slow; None if the cause is known or no broker is."""
     broker = read_evidence(row).get("broker")
     if row.get("cause") != contract.UNEXPLAINED or not isinstance(broker, int):
         return None
@@ -387,12 +387,12 @@ def _advise_members(members: int | None, partitions: int | None) -> str:
 
 
 def say_members(members: int, partitions: int) -> str:
-    """Returns how many members read how many partitions, as a clause."""
+    """Returns a clause that says how many members read how many partitions."""
     read = "reads" if members == 1 else "read"
     return f"{members:,} {read} {format_quantity(partitions, 'partition')}"
 
 
 def say_full(partitions: int) -> str:
-    """Returns that no partition is left for another member, as a clause."""
+    """Returns a clause that says that no partition is left for another member."""
     each = "its only partition" if partitions == 1 else f"each of its {partitions:,} partitions"
     return f"{each} has a member already"

@@ -26,7 +26,7 @@ _RATES = (
 )
 _FORMATS: Mapping[str, Callable[[Any], str]] = {
     **dict.fromkeys(_RATES, format_rate),
-    # Newer runs count more, so it is no share of a number of runs.
+    # Newer runs count more, so the share does not mean a number of runs.
     "rebalancing_share": "{:.0%}".format,
     **dict.fromkeys(("kept_up_at", "stuck_since", "last_commit_at", "last_read_at"), format_minute),
     **dict.fromkeys(("stands_since", "open_since", "changed_at"), format_minute),
@@ -81,7 +81,7 @@ def format_evidence(evidence: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _format_setting(evidence: Mapping[str, Any]) -> dict[str, str]:
-    """Returns what a setting was and is, as fields named after it."""
+    """Returns the setting's old and new value, as fields named after the setting."""
     formats: Mapping[str, tuple[str, Callable[[Any], str]]] = {
         contract.RETENTION: ("retention", _format_retention),
         contract.PARTITIONS: ("partitions", lambda number: format_quantity(number, "partition")),

@@ -2,8 +2,8 @@
 """Numbers, durations, times and names as people read them: on pages, in messages, on a terminal.
 
 This module needs only the standard library of Python 3.11. All functions take known values; callers
-choose the text for an unknown one. A duration or share that is no finite number is called unknown,
-so that one damaged row breaks no page and no message.
+choose the text for an unknown one. A duration or share that is not finite is called unknown, so
+that one damaged row breaks no page and no message.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _ONE_UNIT = (
     (2 * _DAY, "h", _HOUR),
     (math.inf, "d", _DAY),
 )
-# Texts for a duration or share that is no number, as in a damaged snapshot.
+# Texts for a duration or share that is not a number, for example in a damaged snapshot.
 _UNKNOWN_TIME, _UNKNOWN_SHARE = "an unknown time", "an unknown share"
 _KIB = 1024
 _BYTE_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
@@ -67,8 +67,9 @@ def format_duration(
 def format_short_duration(
     seconds: float, rounding: Rounding = math.floor, *, precise: bool = False
 ) -> str:
-    """Returns a duration in one unit: `90 s`, `3 h`; rounded down, so that time left is never shown
-    too long.
+    """Returns a duration in one unit: `90 s`, `3 h`.
+
+    It is rounded down by default, so that a time left is never shown too long.
 
     Hours and days have tenths; if `precise`, only durations below ten seconds do.
     """
@@ -192,7 +193,7 @@ def python_escape(letter: str) -> str:
 
 
 def question_mark(_: str) -> str:
-    """Returns a question mark, for readers whom the letter itself would not help."""
+    """Returns a question mark, for texts in which the escaped letter would not help."""
     return "?"
 
 
@@ -235,7 +236,7 @@ def split_middle(text: str, max_length: int) -> tuple[str, str, str]:
 
 
 def cut_end(text: str, max_length: int) -> str:
-    """Returns the text; of a longer one the beginning and three dots."""
+    """Returns the text; a longer one is cut and ends with three dots."""
     return text if len(text) <= max_length else f"{text[: max_length - 3]}..."
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why a group needs a number of tasks, and why more tasks would not help it.
+"""Explains why a group needs a number of tasks, and why more tasks would not help it.
 
-Names in sentences are as Kafka has them: escape them where strangers' names may do harm.
+Names in sentences are not escaped: escape them if strangers' names may do harm.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ _IN_VAIN = (
     contract.HOT_PARTITION,
     contract.HUNG,
 )
-# Where all partitions get too much, one is named that gets so many times an even part.
+# If all partitions get too much, a partition is named that gets this many times an even share.
 _HOT = 1.5
 
 
 def explain_tasks_needed(group: Mapping[str, Any]) -> str:
-    """Returns why a group needs so many tasks, or why that is unknown, from its row of `groups`."""
+    """Returns why a group needs its number of tasks, or why the number is unknown, from its row."""
     reason, partition = group["tasks_needed_reason"], group["hottest_partition"]
     if reason in _WHY_UNKNOWN:
         return _WHY_UNKNOWN[reason]
@@ -70,9 +70,10 @@ _WHY_UNKNOWN = {
 
 
 def count_partitions_wanted(row: Mapping[str, Any]) -> int | None:
-    """Returns how many partitions let enough members read what is written; None: it has enough.
+    """Returns how many partitions would let enough members read all records.
 
-    All partitions are taken to get as much as each other. Any number is enough for a share group.
+    Returns None if the group has enough, or if a value is unknown. Assumes that all partitions get
+    the same rate. Any number is enough for a share group.
     """
     rate, capacity, partitions = _find_written(row), row["capacity"], row["partitions"]
     if rate is None or not capacity or partitions is None or _is_shared(row):
@@ -82,7 +83,7 @@ def count_partitions_wanted(row: Mapping[str, Any]) -> int | None:
 
 
 def explain_limits(row: Mapping[str, Any], members_per_task: int = 1) -> Iterator[str]:
-    """Yields a sentence for each thing that limits what more tasks change, from a group's row."""
+    """Yields a sentence for each limit on the effect of more tasks, from a group's row."""
     members, partitions, capacity = row["members"], row["partitions"], row["capacity"]
     if members == 0:
         yield f"Nobody reads: {START} first."
@@ -134,8 +135,10 @@ def _is_shared(row: Mapping[str, Any]) -> bool:
 
 
 def _find_written(row: Mapping[str, Any]) -> float | None:
-    """Returns records/s written in the last 15 minutes, from which the tasks needed follow; the
-    average of the produce rate if these are unknown."""
+    """Returns records/s written in the last 15 minutes, else the average produce rate.
+
+    The tasks needed follow from the rates of the last 15 minutes, if these are known.
+    """
     rates = row["rates_lately"]
     rate: float | None = sum(rates) / len(rates) if rates else row["produce_rate"]
     return rate
@@ -153,7 +156,7 @@ def is_in_vain(row: Mapping[str, Any]) -> bool:
 
 
 def _has_all_readers(row: Mapping[str, Any], members_per_task: int) -> bool:
-    """Returns true if there are as many members as partitions with anything to read."""
+    """Returns true if each partition with records to read has a member of its own."""
     members, needed = row["members"], row["tasks_needed"]
     if row["tasks_needed_reason"] != contract.LIMITED_BY_PARTITIONS:
         return False

@@ -35,9 +35,10 @@ WORDS = {
     contract.THROTTLED: "not read: throttled",
     contract.ERROR: "not read: error",
 }
-# Rates that differ by less of what is written are the same: both are averages over minutes.
+# Rates that differ by less than this share of the produce rate count as the same, because both are
+# averages over minutes.
 SAME_RATE = 0.05
-# What a group is called for which `is_always_rebalancing` is true.
+# The words for a group for which `is_always_rebalancing` is true.
 ALWAYS_REBALANCING = "rebalancing all the time"
 # The meaning of each consumer status, as a clause that can follow a colon.
 MEANINGS = {
@@ -76,8 +77,9 @@ def is_always_rebalancing(row: Mapping[str, Any]) -> bool:
 
 
 def breaks_sla(row: Mapping[str, Any]) -> bool:
-    """Returns true if the group of a row of `groups` has a broken SLA that is held; false for a
-    partition.
+    """Returns true if the group of a row of `groups` has a broken SLA that is held.
+
+    Returns false for a partition.
     """
     return row.get(contract.HELD_SLA_BROKEN) is not None
 
@@ -126,11 +128,10 @@ _SKIPS = {
 
 
 def describe_skip(row: Mapping[str, Any]) -> str | None:
-    """Returns the records that a group skipped within the window, in words that can follow a colon,
-    from its row of `groups`; None if it skipped none.
+    """Returns how many records a group skipped within the window and why; None if it skipped none.
 
-    A reason of a later version is named by its own word. Rows of earlier versions have no reason,
-    because those knew only offsets that were set ahead.
+    The words can follow a colon. A reason of a later version is named by its own word. Rows of
+    earlier versions have no reason, because those knew only offsets that were set ahead.
     """
     skipped, reason = row.get("records_skipped"), row.get("skip_reason") or contract.SET_AHEAD
     if not skipped:
