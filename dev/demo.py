@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The main job on one machine: real brokers and consumers, runs on a schedule, Spark.
+"""Shows the system on one machine: real brokers and consumers, scheduled runs, and Spark.
 
-Starts a Kafka cluster, lets named consumers behave well and badly, watches them with `kafka-lag
-watch`, and turns its snapshots into the daily report, whose page stays.
+Starts a Kafka cluster with named consumers, some of which behave badly. Watches them with
+`kafka-lag watch`, and turns its snapshots into the daily report, whose page stays.
 """
 
 from __future__ import annotations

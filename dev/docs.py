@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What code knows of the reference tables in docs/, written into them in place.
+"""Writes the reference tables in docs/ from the code, in place.
 
     python -m dev.docs
 
-Tables of which code has no more than the names are by hand, and tests/test_docs.py holds their
-names.
+Tables are written by hand if code knows only their names; tests/test_docs.py checks these names.
 """
 
 from __future__ import annotations

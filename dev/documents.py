@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A cluster of a deployment's document, in an account and a network that are nobody's."""
+"""Configurations of one cluster, in a made-up account and network."""
 
 from __future__ import annotations
 

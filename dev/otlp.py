@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests by OTLP as an endpoint gets them, read with OpenTelemetry's own classes."""
+"""Reads OTLP requests as an endpoint gets them, with OpenTelemetry's own classes."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pictures of the documents: status page and daily report of one made-up day.
+"""Makes the pictures in docs/: status page and daily report of one made-up day.
 
-Writes docs/status-page.png, docs/report.png and docs/pages.png, both side by side. Needs Chromium
-and Java, and takes some three minutes. A page that changes makes new pictures due.
+Writes docs/status-page.png, docs/report.png and docs/pages.png, which shows both side by side.
+Needs Chromium and Java, and takes some three minutes. Make new pictures if a page changes.
 """
 
 from __future__ import annotations

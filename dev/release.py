@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a release is made of besides its files: whether a tag may be one, and its notes.
+"""Checks whether a tag may be a release, and prints the notes of a release.
 
-    python dev/release.py check v0.3.0     # 1, and a sentence, where something does not fit
+    python dev/release.py check v0.3.0     # 1 and a sentence if something does not fit
     python dev/release.py notes v0.3.0     # the changelog's section
 
-The standard library alone, as nothing is installed when a release is built.
+It uses only the standard library, because no package is installed when a release is built.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Groups that behave in named ways on real brokers: `with Traffic(cluster) as traffic:`.
 
-Each has a topic `orders-NAME` and a consumer group NAME. What happens to it is written down in the
-words of `dev.sim.live.planting`.
+Each has a topic `orders-NAME` and a consumer group NAME. Its events are written in the words of
+`dev.sim.live.planting`.
 """
 
 from __future__ import annotations

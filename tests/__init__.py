@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tests, laid out like what they test."""
+"""The tests, in folders like the ones of the code that they test."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Readings and snapshots in a line or two, in the form in which the broker adapter gives them."""
+"""Builds readings and snapshots in a line or two, in the form of the broker adapter."""
 
 from __future__ import annotations
 

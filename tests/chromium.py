@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The browser that pages are opened in."""
+"""The browser in which tests open pages."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commands that a page shows, as they are typed."""
+"""The commands on a page, as people type them."""
 
 from __future__ import annotations
 

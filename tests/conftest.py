@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fixtures that several rings share. What is slow to import is imported by what needs it."""
+"""Fixtures for several folders. Slow modules are imported by the fixtures that need them."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A collector's document for tests: the least there is, and as a function reads it."""
+"""A collector's configuration for tests: the smallest one, and the form that a function reads."""
 
 from __future__ import annotations
 

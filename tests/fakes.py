@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fakes of the collector's edges: a cluster, a store, a sink, a logger."""
+"""Fakes around the collector: a cluster, a store, a sink, a logger."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reviewed texts in `tests/golden`: a test hands over what is made now and compares it with them.
+"""Reviewed texts in `tests/golden`: a test compares the present text with its file.
 
-`pytest -m golden --golden-renew` writes all of them again; their diff is what a reviewer reads.
+`pytest -m golden --golden-renew` writes all files again; a reviewer reads their diff.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests on brokers of another version: what is skipped there, by name, and what was run."""
+"""Tests on brokers of another version: which are skipped there, by name, and which were run."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The docs' tables are as code has them, and what README and docs name exists; prose is free."""
+"""Tables in the docs agree with the code, and names in README and docs exist."""
 
 from __future__ import annotations
 

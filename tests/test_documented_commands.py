@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands in the README and the docs: those that need nothing run, all others are parsed."""
+"""Commands in the README and the docs: those without prerequisites are run, others are parsed."""
 
 from __future__ import annotations
 

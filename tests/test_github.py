@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""GitHub runs what must pass, and its forms ask for what a report needs."""
+"""GitHub runs all required checks, and its forms ask for the facts that a report needs."""
 
 from __future__ import annotations
 

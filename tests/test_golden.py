@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The mechanism of golden texts, and that each file belongs to a test."""
+"""The mechanism of golden texts; each file belongs to a test."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A tag is a release only where every place has its version; what is released is documented."""
+"""A tag is a release only if every place has its version; released files are documented."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long one whole run takes: read, lag, EMF and Parquet, on three real brokers.
+"""Measures how long one whole run takes on three real brokers: read, lag, EMF and Parquet.
 
-Offsets are committed without live members, 0 to 8 records behind, so that ages are dated as on a
-cluster in use.
+The groups have no live members and commits that are 0 to 8 records behind, so that ages are dated
+as on a cluster in use.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A collector in a process of its own, as in a Lambda.
 
-Its CPU seconds, memory, descriptors and threads are then the collector's alone.
+The process's CPU seconds, memory, descriptors and threads are then the collector's alone.
 """
 
 from __future__ import annotations

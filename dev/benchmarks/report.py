@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long the daily job takes for a large cluster's day.
+"""Measures how long the daily job takes for a large cluster's day.
 
-A day is generated in the real layout; the job runs in a process of its own, on two cores with a
+A day is generated in the real layout. The job runs in a process of its own, on two cores with a
 heap of 2 GB. Its stages are printed as they end.
 """
 

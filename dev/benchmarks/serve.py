@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long the views take to answer, on snapshots of 60,000 group-partitions of 1,000 groups.
+"""Measures how long the views take to answer, on 60,000 group-partitions of 1,000 groups.
 
-Writes half an hour of runs of a generated cluster into a folder. A process of its own, which has
-imported what the deployed function has, answers each request once cold and then warm; then it is
+Writes half an hour of runs of a generated cluster into a folder. A process of its own imports the
+modules of the deployed function, and answers each request once cold and then warm. Then it is
 polled from run to run. Exits with 1 if it missed a limit.
 """
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The collector for an hour at one run a second, on brokers with traffic.
+"""Runs the collector once a second for an hour, on brokers with traffic.
 
-Prints memory, file descriptors, threads, errors and the slowest run over time. Exits with 1 when
-memory grew by 1 MB or more after the warm-up, when descriptors or threads grew, when a run failed,
-or when less than half of the scheduled runs were made.
+Prints memory, file descriptors, threads, errors and the slowest run over time. Exits with 1 if
+memory grew by 1 MB or more after the warm-up, if descriptors or threads grew, if a run failed, or
+if less than half of the scheduled runs were made.
 """
 
 from __future__ import annotations

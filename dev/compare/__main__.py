@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs two commits on the same input and prints every difference in what they make of it.
+"""Runs two commits on the same input and prints every difference in their output.
 
-Metrics, snapshots, HTTP answers, messages, and tables and pages of reports. Both run with the
-libraries that are installed here.
+The output is metrics, snapshots, HTTP answers, messages, and tables and pages of reports. Both
+commits run with the libraries that are installed here.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes what one commit makes of the same input, as text: `outputs.py FOLDER KIND...`.
+"""Writes the output of one commit for a fixed input, as text: `outputs.py FOLDER KIND...`.
 
 Each commit runs its own copy of this file, because names differ between commits. The input is a day
 with every fault that a report knows, and logs whose records are looked up by time. A file has a
-line for each thing that is said (a row, a request, a message), and below it a line for each value.
+line for each row, request or message, and below it a line for each value.
 """
 
 from __future__ import annotations

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A fault campaign with its own truth: `python -m dev.faults`."""
+"""A fault campaign that knows the truth: `python -m dev.faults`."""

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`python -m dev.faults`: faults on real brokers, and runs judged by the truth of the logs.
+"""`python -m dev.faults`: runs the collector under faults on real brokers, and judges its values.
 
-Prints faults, values checked by the truth, wrong values (each rule with its first case), and what
-was missing with its reason. Exits with 1 if anything was wrong, or if too little was judged.
+Prints the faults, the number of values checked against the logs, wrong values (each rule with its
+first case), and missing values with their reason. Exits with 1 if a value was wrong, or if too few
+values were judged.
 """
 
 import argparse

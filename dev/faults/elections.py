@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Moves leaders: replicas in another order (KIP-455), then the preferred ones are elected.
+"""Moves leaders: changes the order of replicas (KIP-455), then elects the preferred ones.
 
 confluent-kafka 2.16 cannot reorder replicas, and its `elect_leaders` ends in a SystemError.
 """

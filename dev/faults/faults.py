@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What goes wrong: each fault by name, what it does, and how it ends.
+"""The faults by name: each one makes a fault happen and ends it.
 
-Each returns whether it happened: what came to nothing is no fault that runs went through.
+Each function returns whether its fault happened, because a fault without effect does not count.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 """Judges runs by the logs of the brokers: acknowledged records, commits and deletions.
 
 The truth is an interval, because things happen between a request and its answer, and because
-brokers under a fault answer as of before it. A value is wrong if it lies outside that interval even
-with its stated error. Which status a group has, and how exact an age is, is not judged.
+brokers under a fault may answer with earlier values. A value is wrong if it lies outside that
+interval even with its stated error. Statuses, and the exactness of ages, are not judged.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Topics and groups at work while faults happen, by `dev.sim.live`, and what faults do to them.
+"""Topics and groups at work while faults happen, by `dev.sim.live`, and faults on them.
 
-Clients use the listener without proxies: faults on the collector's way do not reach them.
+Clients use the listener without proxies, so that faults between collector and brokers do not reach
+them.
 """
 
 from __future__ import annotations

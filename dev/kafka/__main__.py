@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`python -m dev.kafka`: starts a cluster, prints its addresses, and ends it on Ctrl-C.
 
-The PLAINTEXT listener takes anybody and lets them do everything. Nothing listens beyond 127.0.0.1.
+The PLAINTEXT listener takes any client and allows everything. No listener is open beyond 127.0.0.1.
 """
 
 from __future__ import annotations

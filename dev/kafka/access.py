@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who may do what: SCRAM users made through the admin API, so no password meets a command line."""
+"""Access to the cluster: creates SCRAM users and ACLs.
+
+They are created through the admin API, so that no password is on a command line.
+"""
 
 import secrets
 from collections.abc import Mapping

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A broker's classes as Java keeps them for the next start (CDS): that takes half the time."""
+"""An archive of a broker's classes (Java's CDS), which halves the time of the next start."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cluster: made, steered node by node, and taken down whatever happens."""
+"""The cluster: starts it, controls single nodes, and always takes it down."""
 
 import tempfile
 from collections.abc import Mapping, Sequence

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Errors of preparing, starting and steering the local cluster."""
+"""Errors of preparing, starting and controlling the local cluster."""
 
 
 class KafkaClusterError(Exception):

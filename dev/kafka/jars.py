@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Kafka server: its jars from Maven Central, an empty node made once, features by version."""
+"""The Kafka server: its jars from Maven Central, an empty node, and features by version."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When a cluster can be used: asked of the brokers themselves, never guessed by sleeping."""
+"""Waits until a cluster can be used, by requests to its brokers instead of fixed pauses."""
 
 import ctypes
 import socket

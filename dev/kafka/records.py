@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records and commits of brokers: read back, deleted, set without members."""
+"""Records and commits of brokers: reads them back, deletes them, and commits without members."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Creates what an account has before the first deploy, and the configuration that names it."""
+"""Creates the resources of an account before the first deploy, and their configuration."""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The CDK app as it is rehearsed: functions are packed for this Python and machine, where they run,
-and templates are without what the emulator cannot make.
+"""The CDK app of a rehearsal.
+
+Functions are packed for this Python and machine, because they run here. Templates leave out
+resources that the emulator cannot make.
 """
 
 from __future__ import annotations

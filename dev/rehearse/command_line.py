@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The CDK command line, led to the emulator."""
+"""Runs the CDK command line against the emulator."""
 
 from __future__ import annotations
 

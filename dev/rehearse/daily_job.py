@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the daily job as it is deployed, on a Spark of this machine.
 
-Script and package come from the account's S3; arguments and role are the deployed ones. Spark uses
+Script and package come from the account's S3. Arguments and role are the deployed ones. Spark uses
 Hadoop's own client for S3.
 """
 

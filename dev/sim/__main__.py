@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`python -m dev.sim score CASES --by SCORER`: what the collector says, against the truth."""
+"""`python -m dev.sim score CASES --by SCORER`: compares the collector's answers with the truth."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is true of a day: incidents, by the logs that show how late groups were, and by the events.
+"""The truth of a day: incidents, from the events and from logs that show how late groups were.
 
-Times are seconds of the world. An incident begins when something happened, and is over once the
-backlog that this left is worked off. Nothing of the report is used.
+Times are seconds of the world. An incident begins when an event happened, and ends when the backlog
+that the event left is worked off. No code of the report is used.
 """
 
 from __future__ import annotations

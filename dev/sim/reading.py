@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What brokers answer about a simulated cluster, as the broker adapter reads it."""
+"""The brokers' answers about a simulated cluster, as the broker adapter reads them."""
 
 from __future__ import annotations
 

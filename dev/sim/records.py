@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Logs record by record, and a time index that answers look-ups about them as brokers do."""
+"""Logs record by record, with a time index that answers look-ups as brokers do."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A simulated cluster through the collector's arithmetic, run by run, warm or cold."""
+"""Runs the collector's arithmetic on a simulated cluster, run by run, warm or cold."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is true of a case: its logs tell how late groups were and what they lost, its events why.
+"""The truth of a case: logs tell how late groups were and what they lost, and events tell why.
 
-The case is run in memory without noise, and nothing of the collector is used.
+The case is run in memory without noise. No code of the collector is used.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A cluster in memory: topics that are written, groups that read them, in steps of some seconds.
+"""A cluster in memory: topics that are written and groups that read them, in steps of some seconds.
 
-The collector sees it once a minute, as the broker adapter would. What it is given holds nothing of
-what was planned; `truth` reads the logs that are kept here.
+The collector sees it once a minute, as the broker adapter would. Its input holds nothing about the
+planted events. `truth` reads the logs that are kept here.
 """
 
 from __future__ import annotations

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lag exporters side by side: the programs themselves, judged by what was planted."""
+"""Lag exporters side by side: runs the programs themselves and judges them by planted facts."""

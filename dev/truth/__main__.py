@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`python -m dev.truth`: plants scenarios on real brokers, lets every program that is here read
-them side by side, judges what they show, and writes the page."""
+"""`python -m dev.truth`: compares lag programs on real brokers, and writes the page.
+
+Plants scenarios, lets all installed programs read them side by side, and judges their values.
+"""
 
 from __future__ import annotations
 

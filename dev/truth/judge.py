@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a program showed a lag or an age that was true. Times are seconds since 1970."""
+"""Judges whether a program showed a true lag or age. Times are seconds since 1970."""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The programs of `programs.toml`, and what they answer when they are scraped as Prometheus does;
-and Kafka's own tool, which is read beside them."""
+"""The programs of `programs.toml`, and their answers when they are scraped as Prometheus does.
+
+Kafka's own tool is read beside them.
+"""
 
 from __future__ import annotations
 

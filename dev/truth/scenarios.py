@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The scenarios, as `dev.sim.live.planting` reads them, and what the brokers' logs hold of them."""
+"""The scenarios, as `dev.sim.live.planting` reads them, and the contents of the brokers' logs."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""AWS credentials of a test: some that moto takes, or none."""
+"""AWS credentials of a test: some that moto accepts, or none."""
 
 from __future__ import annotations
 

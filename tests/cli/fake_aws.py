@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An account for `init` and `doctor`: moto's, with a fake of MSK, whose moto knows no logins.
+"""An account for `init` and `doctor`: moto's, with a fake of MSK.
 
-A cluster with SCRAM in a VPC whose private subnets have a NAT gateway and an S3 endpoint: all is
-well until a test changes something.
+moto's own MSK knows no logins. The account has a cluster with SCRAM in a VPC, whose private subnets
+have a NAT gateway and an S3 endpoint. It has no fault until a test changes something.
 """
 
 from __future__ import annotations

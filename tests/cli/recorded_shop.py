@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A shop of three groups, recorded for 26 minutes, of which commands answer what is asked."""
+"""A shop of three groups, recorded for 26 minutes, about which commands answer questions."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Snapshots for tests of a terminal: rows of groups and partitions with what a test is about."""
+"""Snapshots for tests of a terminal: rows of groups and partitions."""
 
 from __future__ import annotations
 

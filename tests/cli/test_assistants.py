@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an assistant is answered over standard input and output, by the SDK's own client."""
+"""Answers to an assistant over standard input and output, read by the SDK's own client."""
 
 from __future__ import annotations
 

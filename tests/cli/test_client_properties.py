@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`client.properties` of Kafka's own tools: how a login is read, and what is said of slips."""
+"""`client.properties` of Kafka's own tools: how logins are read, and errors for mistakes."""
 
 from __future__ import annotations
 

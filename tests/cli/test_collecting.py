@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A collector beside a server: its health, what it tries again, and how it ends."""
+"""A collector beside a server: its health, its retries, and its end."""
 
 from __future__ import annotations
 

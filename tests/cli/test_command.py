@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `kafka-lag` says of itself, and how it ends."""
+"""The version, the help and the exit codes of `kafka-lag`."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`kafka-lag completion`: each shell gets lines that it understands, and words that there are."""
+"""`kafka-lag completion`: each shell gets lines that it understands, with words that exist."""
 
 from __future__ import annotations
 

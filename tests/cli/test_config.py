@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`kafka-lag config`: what it writes is what the function reads."""
+"""`kafka-lag config`: the function reads what the command writes."""
 
 from __future__ import annotations
 

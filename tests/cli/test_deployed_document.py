@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`--config`: a deployment, or one collector, read as from this machine."""
+"""`--config`: reads a whole deployment, or one collector, for use on this machine."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`kafka-lag diff`: keys, alarms and cost of two documents, and their pages on days that were."""
+"""`kafka-lag diff`: keys, alarms and cost of two configurations, and their pages on past days."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `kafka-lag doctor` makes of what it found: severity, sentence, and the line to copy."""
+"""Findings of `kafka-lag doctor`: severity, sentence, and the line to copy."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`kafka-lag doctor --config` in an account that is healthy but for one thing."""
+"""`kafka-lag doctor --config` in an account that is healthy except for one fault."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What runs in an account beside what is expected, each thing broken in turn."""
+"""Deployed resources beside the expected ones, with one fault after the other."""
 
 from __future__ import annotations
 

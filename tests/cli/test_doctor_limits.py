@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether an account has the concurrency that a deploy would reserve."""
+"""Checks whether an account has the concurrency that a deploy would reserve."""
 
 from __future__ import annotations
 

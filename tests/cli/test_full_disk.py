@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A state on a full disk: what was read is shown, and kept once there is room."""
+"""A state on a full disk: readings are shown, and kept once there is room."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which groups are shown, in which order, and how programs get them."""
+"""The groups that are shown, their order, and the formats for programs."""
 
 from __future__ import annotations
 

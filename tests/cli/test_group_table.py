@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of groups on a terminal: what each cell says, the order, and what has room."""
+"""The table of groups on a terminal: its cells, its order, and its width."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stores as the tools of Java 8 and 17 make them: what is read of them, and advice that works."""
+"""Stores that the tools of Java 8 and 17 make: their contents, and advice that works."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every way to log in, as the options of a subcommand say it."""
+"""Every way to log in, by the options of a subcommand."""
 
 from __future__ import annotations
 

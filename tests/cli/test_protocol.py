@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The security protocol of brokers for which nobody named one, on real sockets."""
+"""The security protocol of brokers if no option names one, on real sockets."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`kafka-lag query` on a folder and on a bucket: what is answered, read, printed and rejected."""
+"""`kafka-lag query` on a folder and on a bucket: answers, objects read, output and errors."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`kafka-lag replay`: the pages of planted days follow from how the days were made."""
+"""`kafka-lag replay`: the pages of planted days follow from the way the days were made."""
 
 from __future__ import annotations
 

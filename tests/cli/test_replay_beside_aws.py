@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The model held against CloudWatch's history of the same alarms.
+"""The alarm model compared with CloudWatch's history of the same alarms.
 
-moto knows no DescribeAlarmHistory: botocore's description checks requests and answers.
+moto has no DescribeAlarmHistory, so botocore's description checks requests and answers.
 """
 
 from __future__ import annotations

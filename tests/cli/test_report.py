@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`kafka-lag report`: what it needs, and what it rejects.
+"""`kafka-lag report`: its prerequisites, and its errors.
 
-What it writes and prints is in tests/infra/storage/queries, whose reports it makes.
+tests/infra/storage/queries tests its reports and output.
 """
 
 from __future__ import annotations

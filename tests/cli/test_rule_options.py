@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rules on a command line mean and reject what they do in a configuration document."""
+"""Rules on the command line mean and reject the same values as in a configuration."""
 
 from __future__ import annotations
 

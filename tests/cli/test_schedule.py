@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs at whole intervals of the clock, whatever happens in them."""
+"""Runs at whole intervals of the clock, even if runs fail or take long."""
 
 from __future__ import annotations
 

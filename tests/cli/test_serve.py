@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The views on this machine: what is answered, to whom, and what is said of wrong options."""
+"""The views on this machine: answers, access, and errors for wrong options."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`kafka-lag serve` over HTTPS, and to whoever may reach it."""
+"""`kafka-lag serve` over HTTPS, and on an address that others can reach."""
 
 from __future__ import annotations
 

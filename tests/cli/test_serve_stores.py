@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What somebody at a terminal sees of a bucket or folder that cannot be read."""
+"""Output at a terminal if a bucket or folder cannot be read."""
 
 from __future__ import annotations
 

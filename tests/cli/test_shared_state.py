@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`show` beside others who collect into one state: what it keeps, and which interval it takes."""
+"""`show` beside other collectors with the same state: the objects it keeps, and its interval."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two readings of a cluster: who stood still, whose status is not known yet, and the exit code."""
+"""Two readings of a cluster: groups without progress, unknown statuses, and the exit code."""
 
 from __future__ import annotations
 

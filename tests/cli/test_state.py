@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The folder of the command: where it is, and which of its days are removed."""
+"""The folder of the command's state: its place, and the days that are removed from it."""
 
 from __future__ import annotations
 

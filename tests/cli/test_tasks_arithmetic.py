@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Quartiles of tasks needed, and why more tasks do not help."""
+"""Quartiles of tasks needed, and the reasons why more tasks do not help."""
 
 from __future__ import annotations
 

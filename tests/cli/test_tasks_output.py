@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `kafka-lag tasks` prints, of numbers that all differ."""
+"""The output of `kafka-lag tasks`, for numbers that all differ."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which options have variables, and when the command line goes before them."""
+"""Options that have variables, and their precedence."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a terminal that is redrawn shows, run after run."""
+"""A terminal that is drawn again, run after run."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`kafka-lag why` on planted troubles: what it names, rules out, shows, rejects."""
+"""`kafka-lag why` on planted troubles: the cause it names, others it rules out, and its errors."""
 
 from __future__ import annotations
 

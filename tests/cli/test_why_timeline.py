@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the runs of a group are folded to lines."""
+"""How runs of a group are joined to lines."""
 
 from __future__ import annotations
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What holds across the parts."""
+"""Tests of rules that concern several parts."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The collecting function as one deployment has it, on real brokers, with AWS by moto."""
+"""The collecting function of one deployment, on real brokers, with AWS by moto."""
 
 from __future__ import annotations
 

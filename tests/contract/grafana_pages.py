@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The dashboards in docs/grafana, and what sinks and views publish for them."""
+"""The dashboards in docs/grafana, and the metrics that sinks and views publish for them."""
 
 from __future__ import annotations
 

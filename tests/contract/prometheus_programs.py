@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Debian's Prometheus, what it is given to scrape, and what our documentation tells its users."""
+"""Debian's Prometheus, its targets, and the configuration that our docs give to its users."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The package itself, as Lambda runs it: by the runtime's own client, on real brokers."""
+"""The package as Lambda runs it: by the runtime's own client, on real brokers."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who may import whom, read from the sources themselves: imports point inward."""
+"""Which package may import which, read from the sources: imports point inward."""
 
 from __future__ import annotations
 

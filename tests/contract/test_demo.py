@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The demo from start to end, shortened: what a newcomer sees first."""
+"""The demo from start to end, shortened."""
 
 from __future__ import annotations
 

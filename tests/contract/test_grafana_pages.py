@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The dashboards in docs/grafana: any Grafana takes them, and what they show is in our words."""
+"""The dashboards in docs/grafana: any Grafana accepts them, and their words are ours."""
 
 from __future__ import annotations
 

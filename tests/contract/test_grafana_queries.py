@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The queries in docs/grafana are of what is published, under exactly these names."""
+"""The queries in docs/grafana use published metrics, under exactly these names."""
 
 from __future__ import annotations
 

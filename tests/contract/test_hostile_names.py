@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Any client may invent groups: what it calls them, and how many, from the brokers to people."""
+"""Groups that any client may invent: their names and number, from the brokers to people."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When mute windows are open, and which groups they mute."""
+"""The times at which mute windows are open, and the groups that they mute."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prometheus' own tool reads what we write, and what we tell its users to write."""
+"""Prometheus' own tool reads our metrics, and the rules that our docs give to users."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One meaning of every column for who writes it and who reads it: Arrow, Spark and Glue."""
+"""Every column means the same to its writer and its readers: Arrow, Spark and Glue."""
 
 from __future__ import annotations
 

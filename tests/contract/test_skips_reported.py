@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a group skipped, or may have skipped, is on the page, in `why` and in one message."""
+"""Records that a group skipped, or may have skipped, on the page, in `why` and in one message."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The seam between collector and jobs: bytes written here, read there, with the same numbers."""
+"""Snapshots from the collector to the jobs: Spark reads the same numbers."""
 
 from __future__ import annotations
 

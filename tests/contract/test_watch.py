@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`kafka-lag show` and `watch` as strangers type them, against real brokers and without AWS."""
+"""`kafka-lag show` and `watch` as strangers type them, on real brokers and without AWS."""
 
 from __future__ import annotations
 

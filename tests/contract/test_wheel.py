@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The wheel in an environment that holds nothing else: what people get from `pip install`."""
+"""The wheel in an environment without other packages, as people get it from `pip install`."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An app of CDK in an environment that has the wheel and no clone: its example is synthesised."""
+"""A CDK app in an environment with the wheel and without a clone: its example is synthesised."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An environment that has the wheel, what it requires, and nothing else."""
+"""An environment with the wheel and its requirements only."""
 
 from __future__ import annotations
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the local system: most of them on the real cluster it starts."""
+"""Tests of the tools in dev, most of them on a real cluster."""

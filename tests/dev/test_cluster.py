@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A real cluster: what it offers, and whom it lets do what."""
+"""A real cluster: its features, and the rights of its users."""
 
 import pytest
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition

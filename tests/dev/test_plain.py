@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The check of the docs' English: what it finds, and what it leaves alone."""
+"""The check of the docs' English: its findings, and text that it ignores."""
 
 from __future__ import annotations
 

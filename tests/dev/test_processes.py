@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""No process and no folder is left behind, however the end comes."""
+"""No process and no folder is left behind, however a program ends."""
 
 import signal
 import subprocess

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The collector, tested with fakes of its edges."""
+"""Tests of the functions, with fakes of brokers, stores and sinks."""

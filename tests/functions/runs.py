@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A collector wired with fakes, and the cluster it reads."""
+"""A collector with fakes, and the cluster that it reads."""
 
 from __future__ import annotations
 

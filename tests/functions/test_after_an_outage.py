@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A broker that did not respond for some runs: what was carried meanwhile is no reading."""
+"""A broker that did not respond for some runs: values carried over are not readings."""
 
 from __future__ import annotations
 

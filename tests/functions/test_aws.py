@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What AWS's failures are called, and what secrets hold."""
+"""Codes of AWS's failures, and contents of secrets."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From what a document chose to sinks, and what is missing before anybody connects."""
+"""Sinks made from a configuration, and faults found before any connection."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One run: whatever fails, the rest is still done, and every cause is reported at the end."""
+"""One run: if a step fails the rest is still done, and every cause is reported at the end."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A store or brokers that do not respond: one clear error within the run's time, after the rest."""
+"""A store or brokers that hang: one clear error within the run's time, after the rest."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A warm container and one that starts cold say the same, whatever happened to runs before."""
+"""A warm function and a cold one report the same, whatever happened to earlier runs."""
 
 from __future__ import annotations
 

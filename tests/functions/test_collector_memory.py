@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run remembers: the very last run if warm, else the store; and what it requests."""
+"""The memory of a run: the previous run if warm, else the store; and the run's requests."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Several sinks at once: each gets what its levels choose, and none can starve another."""
+"""Several sinks at once: each gets the metrics of its levels, and none can starve another."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The usual figures in a run: read once an hour, and a run without them is as good but for that."""
+"""The usual figures in a run: read once an hour; a run without them lacks only its findings."""
 
 from __future__ import annotations
 

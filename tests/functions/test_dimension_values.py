@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Any name becomes a legal dimension value, and the name can be had back from it."""
+"""Any name becomes a legal dimension value, from which the name can be read back."""
 
 from __future__ import annotations
 

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an ACL hides for weeks: whole runs and messages, until it is back, deleted or given up."""
+"""Groups and topics that an ACL hides for weeks, in whole runs and messages.
+
+In the end they are visible again, deleted or given up.
+"""
 
 from __future__ import annotations
 

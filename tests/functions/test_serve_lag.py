@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The function behind the URL: whom it answers, and what goes out when something is wrong."""
+"""The function behind the URL: which callers it answers, and its answers if something fails."""
 
 from __future__ import annotations
 

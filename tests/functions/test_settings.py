@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The environment and the document it names become one object, or one error with every fault."""
+"""The environment and its configuration become one object, or one error with every fault."""
 
 from __future__ import annotations
 

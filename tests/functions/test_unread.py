@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What groups and topics publish about rows that were not read: for one window what was last known
-of them, then nothing; and the same in CloudWatch, on the page and at /metrics."""
+"""Values of groups and topics with rows that were not read.
+
+For one window they are the last known ones, then unknown; and the same in CloudWatch, on the page
+and at /metrics.
+"""
 
 from __future__ import annotations
 

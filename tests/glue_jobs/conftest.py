@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tests of the job's files share."""
+"""Fixtures for several tests of the job."""
 
 from collections.abc import Iterator
 from typing import Any

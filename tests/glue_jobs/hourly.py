@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Days of the `lag_hourly` report that nobody had to compute, for what is made of its history."""
+"""Days of the `lag_hourly` report without computing them, for tests of its history."""
 
 from __future__ import annotations
 

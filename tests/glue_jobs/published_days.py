@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reports of a day by which each file tells whose it is, published and read back."""
+"""Reports of a day, published and read back; each file tells which cluster it belongs to."""
 
 from collections.abc import Sequence
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A day as strips: what a group, its partitions or a topic are from one time to another.
+"""A day as strips: the state of a group, its partitions or a topic over time.
 
-A span is written as "9:30-11". A run inside it has these facts; every other run finds all well.
+A span is written as "9:30-11". A run inside it has these facts; in every other run all is healthy.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a user can cause: one sentence, an exit code, and earlier reports as they were."""
+"""Faults that a user can cause: one sentence, an exit code, and unchanged earlier reports."""
 
 from datetime import UTC, datetime
 from pathlib import Path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is news against the day before."""
+"""Changes since the day before."""
 
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One run over clusters of which some fail: the others have their report, history and page."""
+"""A run over several clusters: if some fail, the others still get report, history and page."""
 
 import io
 from contextlib import redirect_stderr, redirect_stdout

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A day's history: the snapshots' rows, sorted, and never fewer than it held."""
+"""A day's history: the snapshots' rows, sorted, and never fewer rows than before."""
 
 import shutil
 from datetime import date, datetime

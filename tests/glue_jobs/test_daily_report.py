@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whole runs of the job over a day: of two clusters, again after a killed one, and in progress."""
+"""Whole runs of the job over a day: of two clusters, after a killed run, and in progress."""
 
 import io
 import shutil

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run's message compares: the reports of two days as they lie there."""
+"""The comparison in a run's message: the stored reports of two days."""
 
 from dataclasses import replace
 from datetime import UTC, date, datetime

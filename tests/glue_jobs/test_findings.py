@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The order of groups: what was lost before what may be, before what was late."""
+"""The order of groups: lost records before risks, and risks before lateness."""
 
 from typing import Any
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A cluster's first weeks, of which nothing is usual yet: what is written then is not computed."""
+"""A cluster's first weeks, for which no usual values exist yet."""
 
 from datetime import date, timedelta
 from pathlib import Path

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Incidents out of a day's snapshots: one line for all that was wrong with somebody at one time.
+"""Incidents of a day from its snapshots: one line for all troubles of a group at one time.
 
-Each strip is a group or topic of one day, named by what happens to it. The golden file has what the
-report says of each: level, kind, times, minutes and the sentence, with the group's name as `g`.
+Each strip is a group or topic of one day, named by its event. The golden file has the report's line
+for each: level, kind, times, minutes and the sentence, with the group's name as `g`.
 """
 
 import json

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a page is opened."""
+"""The address at which a page is opened."""
 
 import pytest
 

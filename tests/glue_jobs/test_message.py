@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The summary's subject and its at most 22 lines."""
+"""The summary's subject and its text of at most 22 lines."""
 
 from collections.abc import Sequence
 from datetime import date

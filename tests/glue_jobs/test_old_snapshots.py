@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Raw snapshots are deleted once they are old, and only if the history holds them by then."""
+"""Raw snapshots are deleted once they are old, and only if the history holds their rows."""
 
 import io
 from collections.abc import Sequence

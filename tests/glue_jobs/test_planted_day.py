@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One day with planted incidents through the whole job: what its page and its message say.
+"""One day with planted incidents through the whole job: its page and its message.
 
-What was planted is written here by hand; nothing of the report is imported but its entry and the
-names of its columns.
+The planted facts are written here by hand. Nothing of the report is imported except its entry and
+the names of its columns.
 """
 
 import io

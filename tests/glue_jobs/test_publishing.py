@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A day's reports replaced by runs that are killed, or that find the disk full, at any step."""
+"""A day's reports replaced by runs that are killed at any step, or find the disk full."""
 
 from collections import Counter
 from collections.abc import Iterator

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The files of the report's SQL, and what runs them."""
+"""The files of the report's SQL, and their runner."""
 
 from importlib.resources import files
 from pathlib import Path

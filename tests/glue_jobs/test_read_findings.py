@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From report tables to findings: worst first, never more than is asked for."""
+"""Findings from report tables: worst first, and never more than the limit."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers as people say them; a name can neither break a line nor hide what it is."""
+"""Numbers in sentences; a name can neither break a line nor hide its letters."""
 
 import math
 from dataclasses import replace

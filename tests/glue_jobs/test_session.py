@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The session, and the job as a program of its own."""
+"""The session, and the job as a program."""
 
 import os
 import subprocess

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which days are of few rows, by the sizes of their objects, and what is started for them."""
+"""Which days have few rows, by the sizes of their objects, and the session started for them."""
 
 from pathlib import Path
 from typing import NoReturn

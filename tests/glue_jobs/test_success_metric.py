@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether the daily job's success reaches CloudWatch, and only of scheduled runs."""
+"""The daily job reports its success to CloudWatch, for scheduled runs only."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime

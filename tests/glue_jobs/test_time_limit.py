@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run that would not end in time: what is done stays, the rest is named."""
+"""A run that would not end in time: finished work stays, and the rest is named."""
 
 import time
 from pathlib import Path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which unusual hours are worth a line beside the day's incidents."""
+"""Unusual hours that get a line beside the day's incidents."""
 
 from collections.abc import Sequence
 from datetime import UTC, date, datetime

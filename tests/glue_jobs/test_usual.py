@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Saturday of a quiet weekend through the whole job: what is unusual, and what later is usual."""
+"""A Saturday of a quiet weekend through the whole job: unusual hours, and later usual values."""
 
 import math
 from collections.abc import Callable

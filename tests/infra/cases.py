@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Golden files that are a table of cases as well: a case is a line, its answer the lines below."""
+"""Golden files that are also a table of cases: a case is a line, its answer the lines below."""
 
 from __future__ import annotations
 

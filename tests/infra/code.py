@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A stand-in for the collector's package, which is another test's matter and slow to build."""
+"""A stand-in for the collector's package, which is slow to build and has tests of its own."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Configurations for tests: a small good one, changed where a test is about the change."""
+"""Configurations for tests: a small good one, and changes to it."""
 
 from __future__ import annotations
 

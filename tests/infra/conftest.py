@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every example and option, synthesised once; examples with cdk-nag's AwsSolutions.
 
-CDK, which starts a Node, is imported by the fixture: most tests of `config` do without.
+The fixture imports CDK, which starts a Node, because most tests of `config` do without it.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Apps that give the constructs objects of their own, each a stack beside what it has already."""
+"""Apps that give the constructs objects of their own, each as a stack beside its objects."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A small configuration, and what changes in it to have each option of templates once."""
+"""A small configuration, and the change that each option of templates needs."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A synthesised template with its intrinsic functions answered as a deploy might answer them."""
+"""Replaces the intrinsic functions of a template by values, as a deploy might."""
 
 from __future__ import annotations
 

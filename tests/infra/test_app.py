@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The app as `cdk` starts it, where its configuration is at fault."""
+"""The app as `cdk` starts it, with faults in its configuration."""
 
 from __future__ import annotations
 

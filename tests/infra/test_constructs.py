@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The constructs in an app that is not ours, in one stack and in two."""
+"""The constructs in another app, in one stack and in two."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the examples become: within AWS's limits, without findings, and no right too many."""
+"""The stacks of the examples: within AWS's limits, without findings, and without excess rights."""
 
 from __future__ import annotations
 

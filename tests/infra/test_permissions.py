@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""No right is given on everything, or for everything, but those listed here with their reason."""
+"""No right is for all resources or all actions, except the rights listed here with a reason."""
 
 from __future__ import annotations
 

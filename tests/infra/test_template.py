@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Templates for `aws cloudformation deploy`: the stacks of CDK with parameters, no bootstrap."""
+"""Templates for `aws cloudformation deploy`: the CDK stacks with parameters, no bootstrap."""
 
 from __future__ import annotations
 

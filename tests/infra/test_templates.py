@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The templates of the examples, of each option and of apps with objects of their own.
 
-`tests/golden/templates` holds them: of a stack like an earlier one only what differs.
+`tests/golden/templates` holds them; for a stack like an earlier one it holds only the differences.
 """
 
 from __future__ import annotations

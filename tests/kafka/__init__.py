@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The collector's reading against real brokers."""
+"""Tests of the collector's reading, on real brokers."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A reading in the middle of which something happens to the cluster."""
+"""A reading during which something happens to the cluster."""
 
 import time
 from collections.abc import Callable

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How tests look at a real cluster: through our reader, and through Kafka's own console tool."""
+"""Reads a real cluster for tests: with our reader, and with Kafka's own console tool."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an ACL hides: brokers leave it out of their lists in silence, and we say so."""
+"""Groups and topics that an ACL hides: brokers leave them out of lists, and we report it."""
 
 import time
 from collections.abc import Callable

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Faults made on real brokers: doctor finds each, its line is run as printed, and it is gone.
+"""Faults made on real brokers: doctor finds each one, and its printed line repairs it.
 
 Lines of kafka-acls go through a shell to Kafka's own tool, options to the command itself.
 """

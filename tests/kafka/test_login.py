@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A user whose name has signs of its own."""
+"""A user whose name has special characters."""
 
 import time
 

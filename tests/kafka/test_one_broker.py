@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The main path on one real broker: ways in, groups of both protocols, offsets, ages, the function.
+"""The main path on one real broker: logins, groups of both protocols, offsets, ages, the function.
 
-What takes several brokers, or more time, is left to the other files, and to `make test-rest`.
+Tests that need several brokers or more time are in the other files, and in `make test-rest`.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commits of real clients, and of what sets offsets from outside: only the latter skip records."""
+"""Commits of real clients, and tools that set offsets: only the tools skip records."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every kind of traffic has the lag that Kafka's own tool gives it, where the tool is right."""
+"""Every kind of traffic has the lag of Kafka's own tool, where the tool is right."""
 
 import time
 from collections.abc import Iterator

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Share groups have the lag that Kafka's own tool says, whatever became of their records."""
+"""Share groups have the lag of Kafka's own tool, whatever happened to their records."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Brokers that die, hang or come back: what the others can say is said, the rest is named."""
+"""Brokers that die, hang or come back: the others' values are reported, and the rest is named."""
 
 from collections.abc import Iterator
 

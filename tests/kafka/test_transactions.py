@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A topic of 500 partitions that a real producer writes in transactions, and who reads it."""
+"""A topic of 500 partitions that a real producer writes in transactions, and its readers."""
 
 from __future__ import annotations
 

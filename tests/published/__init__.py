@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What other projects publish as their proof, held against ours."""
+"""Other projects' published test cases, compared with our results."""

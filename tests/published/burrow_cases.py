@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cases by which Burrow proves its evaluator, and what ours says of each.
+"""The cases with which Burrow tests its evaluator, and our result for each.
 
 Numbers and statuses are those of github.com/linkedin/Burrow at commit
 ced55ba90f6b833a45a124d411fd5eef63a70933: the table of `core/internal/evaluator/caching_test.go`

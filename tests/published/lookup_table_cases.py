@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cases by which kafka-lag-exporter proves its look-up table, and what ours says of each.
+"""The cases with which kafka-lag-exporter tests its look-up table, and our result for each.
 
 Numbers and answers are those of github.com/seglo/kafka-lag-exporter at commit
 3fcb3c79f5a62745a167e9bc4cd92f0228cf9ad5, the table kept in memory and the one kept in Redis, in
-`src/test/scala/com/lightbend/kafkalagexporter/LookupTableSpec.scala`. Left out are its cases of
-how many points it keeps, as no look-up follows them.
+`src/test/scala/com/lightbend/kafkalagexporter/LookupTableSpec.scala`. Its cases about the number of
+points that it keeps are left out, because no look-up follows them.
 """
 
 from __future__ import annotations

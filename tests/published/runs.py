@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Other projects' cases as runs of ours: one partition, one group, no broker to look things up."""
+"""Other projects' cases as our runs: one partition, one group, and no broker to look times up."""
 
 from __future__ import annotations
 

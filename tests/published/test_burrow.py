@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Burrow's published cases, each run through the whole of ours.
+"""Burrow's published cases, each run through our whole evaluation.
 
-A run sees each commit as it was made, another each of the last ends, one interval apart. The
+One run sees each commit as it was made, another each of the last ends, one interval apart. The
 window is as long as Burrow's: from its first commit to its last.
 """
 

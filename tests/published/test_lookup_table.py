@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""kafka-lag-exporter's published cases, each run through the whole of ours, without look-ups.
+"""kafka-lag-exporter's published cases, each run through our whole evaluation, without look-ups.
 
-A run sees each point as the log's end; the last one also sees the commit that is asked for. Times
-are hours here, so that the fifth of a second that a reading takes is lost in the rounding.
+A run sees each point as the log's end; the last run also sees the commit in question. Times are
+hours here, so that rounding removes the fifth of a second that a reading takes.
 """
 
 from __future__ import annotations

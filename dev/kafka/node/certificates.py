@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TLS for one throw-away cluster: an authority nobody else trusts, for brokers and for clients."""
+"""TLS certificates of one cluster, for brokers and clients; only the cluster trusts them."""
 
 from dataclasses import dataclass, field
 from datetime import datetime

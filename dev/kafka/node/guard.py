@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A small process that ends the brokers and removes their folder when its parent is gone.
 
-It holds the read end of a pipe whose write end only the parent has. However the parent ends,
-SIGKILL included, the kernel closes the pipe; that works on Linux and macOS alike. It runs as a
-plain script and so imports nothing but the standard library.
+It holds the read end of a pipe, and only the parent has the write end. The kernel closes the pipe
+however the parent ends, even by SIGKILL, on Linux and macOS alike. The guard runs as a plain
+script, so it imports only the standard library.
 """
 
 import os

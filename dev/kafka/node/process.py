@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One broker's Java process: started, stopped, paused, and its last words when it dies."""
+"""One broker's Java process: starts, stops and pauses it; reports its last output if it dies."""
 
 import os
 import signal

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cases: what there is, and what happens to it, written down or drawn by a seed."""
+"""Cases: topics, groups and the events that happen to them, written by hand or drawn by a seed."""

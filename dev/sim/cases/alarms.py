@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Forty days of groups in incidents whose minutes are known, for the alarms that page.
+"""Forty days of groups with incidents whose minutes are known, for the alarms that page.
 
-Groups are steady, rest at weekends and on holidays, are deployed, are written in batches, or are
-late at the busiest hour. A `World` in steps of ten seconds would take hours for them, so each group
-reads one partition, whose log and commits are computed at once.
+Some groups are steady. Others rest at weekends and on holidays, are deployed, are written in
+batches, or are late at the busiest hour. A `World` in steps of ten seconds would take hours for
+them, so each group reads one partition, whose log and commits are computed at once.
 """
 
 from __future__ import annotations

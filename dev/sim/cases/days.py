@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whole days of groups for the daily report: what happens to them, at which hour.
+"""Whole days of groups for the daily report, with events at given hours.
 
-Most days have a topic `t` and a group `g`, which get the day's name where days share a cluster.
-Hours before 0 are of the day before, of which the collector saw the last four. `days.txt` has the
-days: verbs are functions of this module, other statements are events or fields of the group.
+Most days have a topic `t` and a group `g`, which get the day's name if days share a cluster. Hours
+before 0 belong to the day before, of which the collector saw the last four. The days are in
+`days.txt`: verbs are functions of this module, and other statements are events or fields of the
+group.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sets of cases by name: as they are written down, or with sizes and times that a seed draws.
+"""Sets of cases by name, as they are written down or with sizes and times that a seed draws.
 
-What an event does to a group stays alike, because all rates and speeds of a case are multiplied by
-one number. What is then true follows from the logs, as of every case.
+All rates and speeds of a drawn case are multiplied by one number, so an event has the same effect
+on a group. The truth of a drawn case follows from the logs, as in every case.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Logs of days whose records have times of their own, and commits where dating is likeliest to err.
+"""Logs of days whose records have given times, with commits at which dating is likeliest to err.
 
-Silence, bursts, thousands of records of one millisecond, late data, wrong clocks, compaction,
-markers, deleted heads.
+They have silence, bursts, thousands of records of one millisecond, late data, wrong clocks,
+compaction, markers and deleted heads.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Services that are scaled: what is written to them minute by minute, in tasks' worth of records.
+"""Services that are scaled, with their load by the minute, in multiples of one task's capacity.
 
-`services.txt` has days in a closed loop. `tasks.txt` has services that say how many tasks they
-need, or that more tasks would not help; what is true of them `scorers.tasks` finds by trying other
-numbers of tasks.
+`services.txt` has days in a closed loop. `tasks.txt` has services with a number of tasks needed, or
+for which more tasks do not help. `scorers.tasks` finds their truth by trying other numbers of
+tasks.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads cases that are written as text.
 
-A line has a name and statements, which lines further to the right continue. `topic`, `group` and
-the times of `Case` say what the case has; any other statement is an event and its arguments, after
-the time at which it happens (`600/1500`: at 600 s and then each 1,500 s within an hour;
-`10m/1h/9h`: within nine hours). `40m` and `2h` are seconds, `9:02` hours, `60/6` the rates of six
-partitions that get 60 records/s together. A word in capitals stands for a text, and a name without
-statements begins a section.
+A line has a name and statements, and lines further to the right continue it. `topic`, `group` and
+the times of `Case` describe the case. Any other statement is an event and its arguments, after the
+time at which it happens (`600/1500`: at 600 s and then each 1,500 s within an hour; `10m/1h/9h`:
+within nine hours). `40m` and `2h` are seconds, `9:02` hours, `60/6` the rates of six partitions
+that get 60 records/s together. A word in capitals stands for a text, and a name without statements
+begins a section.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An alarm as CloudFormation has it, read into what its evaluation needs."""
+"""Reads an alarm from CloudFormation's properties into the values that its evaluation needs."""
 
 from __future__ import annotations
 

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tasks of one ECS service under Application Auto Scaling's step policies, minute by minute.
 
-A policy runs in each minute in which its alarm is in ALARM. The step is the one that the greatest
-value that the alarm looked at, less its threshold, lies in (the least, of an alarm on low values).
-After a step out its tasks count as part of the next one until the cooldown is over; a step in waits
-for the end of its cooldown, which a step out ends.
+A policy runs in each minute in which its alarm is in ALARM. It takes the greatest value that the
+alarm looked at (the least, if the alarm is on low values), and subtracts the threshold. The step is
+the one in which this difference lies. After a step out its tasks count as part of the next one
+until the cooldown is over. A step in waits for the end of its cooldown, which a step out ends.
 
-If several policies want something, the larger number of tasks wins. Nothing leaves the bounds.
-[Application Auto Scaling user guide, "How step scaling works", "Cooldown period"; API reference,
-StepAdjustment, PutScalingPolicy.] Policies that track a target are not modelled: AWS makes their
-alarms itself.
+If several policies ask for a number of tasks, the larger number wins. The number never leaves the
+bounds. [Application Auto Scaling user guide, "How step scaling works", "Cooldown period"; API
+reference, StepAdjustment, PutScalingPolicy.] Policies that track a target are not modelled, because
+AWS makes their alarms itself.
 """
 
 from __future__ import annotations

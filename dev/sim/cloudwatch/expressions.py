@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Metric math: an expression over metrics, evaluated at one time.
 
-Arithmetic, comparisons (1 or 0), IF, FILL with a number, and MAX and MIN of a list in brackets.
-Where a metric has no value the result has none, but for FILL, and for the branch of IF that is not
-taken. [Amazon CloudWatch user guide, "Using math expressions with CloudWatch metrics".]
+It knows arithmetic, comparisons (1 or 0), IF, FILL with a number, and MAX and MIN of a list in
+brackets. If a metric has no value, the result has none, except for FILL and for the branch of IF
+that is not taken. [Amazon CloudWatch user guide, "Using math expressions with CloudWatch metrics".]
 """
 
 from __future__ import annotations

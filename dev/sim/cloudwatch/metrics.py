@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Metrics as CloudWatch keeps them: values by series and minute, and when each arrived."""
+"""Metrics as CloudWatch keeps them: values by series and minute, with the time each one arrived."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Alarms minute by minute: their states, when these change, and what is then done."""
+"""Alarms minute by minute: their states, the changes of state, and the actions at each change."""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Logs on brokers, and the lags and ages that were right at a time, by the records written and the
-commits made. Times are seconds since 1970."""
+"""Logs on brokers, and the right lags and ages at a time.
+
+They follow from the records written and the commits made. Times are seconds since 1970.
+"""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cases that are written down as steps, and planted with records of any age and commits of nobody.
+"""Cases written as steps, and planted with records of any age and commits without members.
 
-A scenario has a line with its title and what is planted, and lines of steps. A step is a method of
-`Planting` with its arguments; 3h, 2m and 5s are the ages of the first and the last record.
-`topic`, `group` and `flap` say what the case has, in its words and its seconds, of which 30 are a
-real one. `then` begins what changes while programs run. `judged` names another time to judge it
-than the usual one.
+A scenario has a line with its title and its planted state, and lines of steps. A step is a method
+of `Planting` with its arguments; 3h, 2m and 5s are the ages of the first and the last record.
+`topic`, `group` and `flap` describe the case, in its words and its seconds, of which 30 are a real
+one. `then` begins the changes that are made while programs run. `judged` names another time to
+judge it than the usual one.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One case on real brokers: its topics, its members, and the events that happen to them."""
+"""One case on real brokers: its topics, its members, and its events."""
 
 from __future__ import annotations
 

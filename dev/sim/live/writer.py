@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the topics of all cases of a wave, at rates that change meanwhile."""
+"""Writes the topics of all cases of a wave, at rates that change during the wave."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scorers: each compares answers of the collector with what is true, and prints its verdicts."""
+"""Scorers: each compares answers of the collector with the truth, and prints its verdicts."""
 
 from __future__ import annotations
 

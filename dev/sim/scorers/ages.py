@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How right time lags are: each age against the log, and against the error that was stated.
+"""Scores time lags: compares each age with the log, and with the error that was stated.
 
-Each case is seen cold, which dates by look-ups alone; once more; after an hour of runs in which
-commits moved; and without any look-up, by the log ends of that hour alone.
+Each case is seen cold, where look-ups alone date a record; once more; after an hour of runs in
+which commits moved; and without any look-up, by the log ends of that hour alone.
 """
 
 from __future__ import annotations

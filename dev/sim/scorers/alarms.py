@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many planted incidents page, and how many pages are false.
+"""Counts how many planted incidents page, and how many pages are false.
 
-The last third of the days is set aside: SLAs are those of `kafka-lag replay --propose` on the days
-before, and the pages are those of a replay. A page is false unless it begins within an incident, or
-while what that left is worked off. Of the incidents 95 % must page, and of 20 groups 18 must keep
-their budget within one page.
+The last third of the days is set aside. Its SLAs are proposed by `kafka-lag replay --propose` from
+the days before, and its pages are made by a replay. A page is false unless it begins within an
+incident, or while the incident's backlog is worked off. 95 % of the incidents must page, and 18 of
+20 groups must keep their budget within one page.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether the cause of each group's trouble is named, and none of a healthy group."""
+"""Checks that the cause of each group's trouble is named, and that healthy groups have no cause."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether the daily report says what happened on a day, when and at what cost, and nothing else.
+"""Checks that the daily report states each incident of a day with its time and cost, and no others.
 
-A row of its incidents is good if it is about one planted incident and everything that it says is
-true. Every other row is a fault, and so is an incident without a row. Page and message are made of
-these rows; golden files hold their words.
+A row of its incidents is good if it is about one planted incident and all its values are true.
+Every other row is a fault, and so is an incident without a row. Page and message are made of these
+rows; golden files hold their words.
 """
 
 from __future__ import annotations

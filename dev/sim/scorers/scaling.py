@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How often services change that are set to the tasks they need, and whether they keep up.
+"""Counts how often services change that run the tasks they need, and checks that they keep up.
 
-Services in a closed loop: loads ten seconds at a time, the collector each minute, models of
-CloudWatch's alarms and of Application Auto Scaling, tasks that take their time to start. Stores
-that all tasks share must be known as full, others never. A constant load may change twice a day,
-with noise six times.
+Services run in a closed loop: loads of ten seconds, the collector each minute, models of
+CloudWatch's alarms and of Application Auto Scaling, and tasks that take their time to start. A full
+store that all tasks share must be known as full, and other stores must not. With a constant load
+the number of tasks may change twice a day, with noise six times.
 """
 
 from __future__ import annotations

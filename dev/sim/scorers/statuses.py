@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether each partition has a status that its log allows, run by run.
+"""Checks that each partition has a status that its log allows, run by run.
 
-A commit with nothing to read, or whose next record is younger than the window, is OK. A commit that
-moved within the window is neither STOP nor STALL, and one that stands for longer is one of them.
-After a loss, a commit that went back, or an open transaction, a window of runs is not judged.
+A commit without records to read, or whose next record is younger than the window, is OK. A commit
+that moved within the window is neither STOP nor STALL. A commit that did not move for longer than
+the window is STOP or STALL. After a loss, a commit that went back, or an open transaction, a window
+of runs is not judged.
 """
 
 from __future__ import annotations

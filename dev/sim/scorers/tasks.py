@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether tasks needed are as many as it takes, which is found by trying other numbers of tasks.
+"""Checks the tasks needed, by trying other numbers of tasks.
 
-Some services run as many tasks as they are said to need: that must be within one of the fewest
-that keep the promise. A service that keeps up shows nothing of its capacity, so it must have no
-number. `kafka-lag tasks` must say that more tasks do not help if no number keeps the promise, and
-that something shared is full if more tasks read hardly more.
+Some services run the number of tasks that they are said to need. It must be within one of the
+fewest tasks that keep the SLA. A service that keeps up shows nothing of its capacity, so it must
+have no number. `kafka-lag tasks` must say that more tasks do not help if no number keeps the SLA,
+and that something shared is full if more tasks read hardly more.
 """
 
 from __future__ import annotations

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two commits held together, each kind of answer by a planted difference."""
+"""Tests of the comparison of two commits, with a planted difference for each kind of answer."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two trees run on the same input: what was planted in one is printed, and nothing else."""
+"""Runs two trees on the same input: only the differences planted in one are printed."""
 
 from __future__ import annotations
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The fault campaign's own parts, without brokers."""
+"""Tests of the fault campaign's own parts, without brokers."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The campaign's command: it runs on brokers, judges, and says by its exit code what it found."""
+"""The campaign's command: it runs on brokers, judges, and exits with 1 if a value was wrong."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Planted mistakes of the collector are found by what the logs hold, and right rows are not."""
+"""The logs reveal planted mistakes of the collector, and right rows are not called wrong."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a proxy does to the bytes between a client and a server."""
+"""The proxy's effects on the bytes between a client and a server."""
 
 import socket
 import struct

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The age of a record follows from its log, and what is stated about it is held to that."""
+"""The age of a record follows from its log, and stated ages and errors are checked against it."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which answers about a case are right, and that cases are seen alike warm and cold."""
+"""Right answers about a case, and the same view of a case warm and cold."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is true of a day, which rows of a report are judged to be so, and what is written of it."""
+"""The truth of a day, the verdicts on rows of a report, and their text."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is kept of the lines that the collector writes."""
+"""The values that the model of CloudWatch keeps of the collector's lines."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which statuses a log allows, and that cases of groups that pause have them."""
+"""The statuses that a log allows; cases of groups that pause have them."""
 
 from __future__ import annotations
 

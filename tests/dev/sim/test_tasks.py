@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is true of a number of tasks is found by trying others, and what is said is held to it."""
+"""The truth about a number of tasks, found by trying others, and the verdicts on answers."""
 
 from __future__ import annotations
 

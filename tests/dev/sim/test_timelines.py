@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Alarms over minutes: periods, late values, warm-up, what is done and how often."""
+"""Alarms over minutes: periods, late values, warm-up, and actions."""
 
 from __future__ import annotations
 

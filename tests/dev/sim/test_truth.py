@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is true of a group follows from the events, and from how late they make it."""
+"""The truth about a group follows from the events, and from how late they make it."""
 
 from __future__ import annotations
 

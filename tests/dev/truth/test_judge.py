@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verdicts on what a program showed, as strips: a column is 20 s, and a value holds from its start.
+"""Verdicts on a program's values, as strips: a column is 20 s, and a value holds from its start.
 
-Record `n` is `10 - n` minutes old in the first column. The program is asked 15 s after the start
-of a column, and reads when it is asked. `-` is none; an end of `-` is a deleted topic.
+Record `n` is `10 - n` minutes old in the first column. The program is asked 15 s after the start of
+a column, and reads at that moment. `-` means no value; an end of `-` is a deleted topic.
 """
 
 from __future__ import annotations

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Kafka adapter."""
+"""Tests of the Kafka adapter."""

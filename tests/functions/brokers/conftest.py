@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Brokers on real sockets, under a clock that skips what would be waited for in vain."""
+"""Brokers on real sockets, under a clock that skips waits without effect."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Connections whose brokers answer from a list, so that what a stranger sends can be tried."""
+"""Connections whose brokers answer from a list, so that tests can try any answer."""
 
 from __future__ import annotations
 

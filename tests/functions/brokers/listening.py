@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Brokers that listen on real sockets and answer in Kafka's protocol, to hang or refuse at will."""
+"""Brokers on real sockets that answer in Kafka's protocol, and can hang or refuse."""
 
 from __future__ import annotations
 

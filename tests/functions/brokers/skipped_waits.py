@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A clock that stands while brokers work, and skips what would be waited for in vain.
+"""A clock that stops while brokers work, and skips waits without effect.
 
-Nobody is late under it on a busy machine, and a hung broker's time-out costs no seconds.
+No test is late on a busy machine, and a hung broker's time-out costs no seconds.
 """
 
 from __future__ import annotations

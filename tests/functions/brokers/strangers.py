@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ports at which something other than Kafka answers, or nothing does."""
+"""Ports at which a server other than Kafka answers, or no server."""
 
 from __future__ import annotations
 

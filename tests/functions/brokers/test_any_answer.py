@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whatever brokers answer, a reading ends, and what is well formed is as if all were."""
+"""A reading ends whatever brokers answer, and reads all well-formed parts."""
 
 from __future__ import annotations
 

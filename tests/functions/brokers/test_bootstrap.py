@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Addresses at which nobody sensible answers: one sentence each, in bounded time, no leak."""
+"""Addresses without a usable broker: one sentence each, in bounded time, without a leak."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Client certificates from a secret: what serves, what is refused, and where the key is."""
+"""Client certificates from a secret: accepted ones, rejected ones, and where the key is."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many connections there are to each broker, and what becomes of those to bootstrap servers."""
+"""The number of connections to each broker, and the end of connections to bootstrap servers."""
 
 from __future__ import annotations
 

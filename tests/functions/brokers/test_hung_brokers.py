@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Brokers that take requests and never answer: each costs its own rows, and little time."""
+"""Brokers that take requests and never answer: each costs only its own rows, and little time."""
 
 from __future__ import annotations
 

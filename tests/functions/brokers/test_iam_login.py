@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tokens of a role: what is signed, when, and the error where there is no role."""
+"""Tokens of a role: their content, the time they are signed, and the error without a role."""
 
 from __future__ import annotations
 

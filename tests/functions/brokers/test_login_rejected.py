@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which ends of a connection are a rejected login; `test_unreachable.py` has what is said of it."""
+"""Which ends of a connection are a rejected login.
+
+`test_unreachable.py` tests the sentences about it.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Answers that cannot be right cost the item they are about, which is named, and nothing else."""
+"""Answers that cannot be right cost only their own item, which is named."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The columnar codec of offsets says what the library's says, of right bytes and of any others."""
+"""The columnar codec of offsets agrees with the library, on right bytes and on any others."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is found on a port, and that nothing secret is said there."""
+"""Findings about a port, and that the probe sends no secret there."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whole runs during an election: what passes is retried, what does not is named."""
+"""Whole runs during an election: temporary errors are retried, and others are named."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A password that changes: brokers learn of it one by one, and none of them is lost meanwhile."""
+"""A password that changes: brokers learn of it one by one, and no broker is lost meanwhile."""
 
 from __future__ import annotations
 

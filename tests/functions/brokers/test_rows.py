@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What brokers answer, as rows: a value of its own in every field, and where each one ends up."""
+"""The brokers' answers as rows: each field has a value of its own, which ends up in one column."""
 
 from __future__ import annotations
 

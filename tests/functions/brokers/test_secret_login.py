@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Logins from Secrets Manager: in which order they are tried, and that none is ever shown."""
+"""Logins from Secrets Manager: the order in which they are tried, and that none is shown."""
 
 from __future__ import annotations
 

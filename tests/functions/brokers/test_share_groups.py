@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Share groups: what their coordinator says of them, and what follows from it."""
+"""Share groups: their coordinator's answers, and the rows made of them."""
 
 from __future__ import annotations
 

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Last stable offsets, and local log starts of tiered topics: of which partitions they are read,
-what becomes of odd answers, and who reads remotely."""
+"""Last stable offsets, and local log starts of tiered topics.
+
+The tests hold for which partitions they are read, the effect of odd answers, and which groups read
+remotely.
+"""
 
 from __future__ import annotations
 

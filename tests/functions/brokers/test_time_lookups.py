@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is sent for a call of look-ups, and what each look-up gets of the answers."""
+"""The requests for a call of look-ups, and the answer that each look-up gets."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Settings of topics over whole runs: when they are read again, and what a denial says."""
+"""Settings of topics over whole runs: when they are read again, and the problem if denied."""
 
 from __future__ import annotations
 

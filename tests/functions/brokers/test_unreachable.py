@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was found at servers that would not talk, as sentences: no socket is needed for these.
+"""Sentences about servers that cannot be used, from findings, so no test needs a socket.
 
 `tests/golden/unreachable.txt` has each of them.
 """

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The arithmetic."""
+"""Tests of the arithmetic."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Partitions and runs in a line or two, for tests of `lag`."""
+"""Builds partitions and runs in a line or two, for tests of `lag`."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The capacity of one member: learnt from minutes with a backlog, and from nothing else."""
+"""The capacity of one member: it is learnt only from minutes with a backlog."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is carried over from the previous run, and what is not."""
+"""Values that are carried over from the previous run, and values that are not."""
 
 from __future__ import annotations
 

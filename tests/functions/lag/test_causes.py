@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cause that a group's trouble has by how it was planted, and what decides it."""
+"""The cause of a group's trouble, by the way it was planted, and the values that decide it."""
 
 from __future__ import annotations
 

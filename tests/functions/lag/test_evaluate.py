@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whole evaluations: what a run reports, and what changes from run to run."""
+"""Whole evaluations: the reports of runs, and changes from run to run."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What holds of `evaluate` for any input."""
+"""Properties of `evaluate` that hold for any input."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Speeds over uneven intervals, and how long a backlog takes at them."""
+"""Speeds over uneven intervals, and the time to work off a backlog at these speeds."""
 
 from __future__ import annotations
 

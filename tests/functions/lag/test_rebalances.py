@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How often a group was rebalanced since the run before: by its epoch, and unknown without two."""
+"""How often a group rebalanced since the previous run: by its epoch, unknown without two."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When the broker deletes a record that is not read yet, by age and by size, through whole runs."""
+"""When the broker deletes an unread record, by age and by size, through whole runs."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Groups over hours, days and weeks: who keeps a status, and after how many runs it changes.
+"""Groups over hours, days and weeks: which keep a status, and after how many runs it changes.
 
-Jobs that pause again and again are no outages, and outages are no usual pauses.
+Jobs that pause regularly are not outages, and outages are not regular pauses.
 """
 
 from __future__ import annotations

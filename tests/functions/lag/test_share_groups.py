@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Share groups: their lag is the broker's, and their start offset is no consumer's commit."""
+"""Share groups: their lag is the broker's, and their start offset is not a consumer's commit."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commits that jump, through whole runs: resets are no consumption, and catching up is no reset."""
+"""Commits that skip records, through whole runs: resets are not reading, nor is reading a reset."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What runs call a group on one partition: its status, why, and what the consumer does."""
+"""A group's status on one partition, run by run, its reason, and the consumer status."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Consumers of topics written in transactions: rests after markers, and open transactions.
 
-A transaction is its records and what no consumer is given after them, a marker. A consumer commits
-the offset after the last record, and rests there below the marker.
+A transaction is its records and a marker, which no consumer is given. A consumer commits the offset
+after the last record, and rests there below the marker.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Groups beside their usual figures: what is called unusual, and when nothing is said."""
+"""Groups beside their usual figures: which values are called unusual, and when none is."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A time index that answers as Kafka's does, deleted heads and compaction included."""
+"""A time index that answers as Kafka's does, including deleted heads and compaction."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sets of groups and changes, in a line or two."""
+"""Builds sets of groups and changes in a line or two."""
 
 from __future__ import annotations
 

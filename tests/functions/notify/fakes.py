@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fakes of what the notifier reads and writes: conditional objects, runs, channels, a clock."""
+"""Fakes of the notifier's inputs and outputs: conditional objects, runs, channels, a clock."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What becomes of a group between two runs."""
+"""The changes of a group between two runs."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A cursor holds the run that is reported, a lease and what is out of the next run."""
+"""A cursor holds the reported run, a lease, and the ids already sent of the next run."""
 
 from __future__ import annotations
 

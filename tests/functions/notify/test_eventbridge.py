@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Events by the ten, and once more those that were not taken."""
+"""Events are sent by ten, and rejected events once more."""
 
 from __future__ import annotations
 

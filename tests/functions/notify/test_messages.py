@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What people and machines read of a change, and of many at once."""
+"""Messages to people and machines about one change, and about many at once."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Messages of muted groups: what waits until the end of a window, and what does not."""
+"""Messages of muted groups: which wait until the end of a window, and which do not."""
 
 from __future__ import annotations
 

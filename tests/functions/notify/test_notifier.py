@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each change is sent once, whatever becomes of events, channels and processes."""
+"""Each change is sent once, even if events, channels or processes fail."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which run an event is about, in both forms in which S3 sends it."""
+"""The run that an event is about, in both forms in which S3 sends it."""
 
 from __future__ import annotations
 

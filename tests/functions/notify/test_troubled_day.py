@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What people get of a day on which each group has one trouble, really evaluated."""
+"""Messages of a day on which each group has one trouble, made by real evaluations."""
 
 from __future__ import annotations
 

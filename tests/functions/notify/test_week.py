@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A long time of groups that come, fail, recover and go, under events of every disorder."""
+"""A long period of groups that come, fail, recover and go, under events in any order."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reports in which every number is known, as far as sinks look at them."""
+"""Reports in which every number that sinks read is known."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The bill has an end: who keeps metrics when there are more than `max_metrics`."""
+"""The limit of the bill: which sets keep metrics if there are more than `max_metrics`."""
 
 from __future__ import annotations
 

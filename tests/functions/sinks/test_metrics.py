@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which values go out, under which dimensions; what is unknown does not go out at all."""
+"""The values that are published, and their dimensions; unknown values are not published."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who may send: headers of a secret that is never shown, or a signature of the role."""
+"""The authorization of requests: headers from a secret, or a signature of the role."""
 
 from __future__ import annotations
 

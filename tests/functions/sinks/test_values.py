@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The value of every metric of the contract, from a report that holds no number twice."""
+"""The value of every metric of the contract, from a report in which all numbers differ."""
 
 from __future__ import annotations
 

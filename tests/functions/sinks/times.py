@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Time that passes only where somebody waits for it."""
+"""Time that passes only while somebody waits for it."""
 
 from __future__ import annotations
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is stored."""
+"""Tests of stored snapshots."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keys: cluster and scheduled time in, one place out, and back."""
+"""Keys: cluster and scheduled time make one key, and a key gives them back."""
 
 from __future__ import annotations
 

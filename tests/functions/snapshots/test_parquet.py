@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Snapshots as Parquet: what is written is what any reader finds, and what we read again."""
+"""Snapshots as Parquet: any reader finds the values that were written, and so do we."""
 
 from __future__ import annotations
 

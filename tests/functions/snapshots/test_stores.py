@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A bucket and a folder: written once, listed whole, and a failure is one sentence."""
+"""A bucket and a folder: written once, listed whole, and one sentence for a failure."""
 
 from __future__ import annotations
 

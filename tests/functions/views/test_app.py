@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each path finds its view, errors have the view's own shape, and both travel through a function
-URL (payload 2.0)."""
+"""Each path finds its view, and errors have the view's own shape.
+
+Both pass through a function URL (payload 2.0).
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Only the token lets anybody in; it is read now and then, and never shown."""
+"""Only the token gives access; it is read again after some minutes, and never shown."""
 
 from __future__ import annotations
 

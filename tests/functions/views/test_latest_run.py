@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Views find the newest complete run, and cache what they read as far as memory goes."""
+"""Views find the newest complete run, and cache objects within their limits of memory."""
 
 from __future__ import annotations
 

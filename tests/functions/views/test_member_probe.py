@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The member probe, on what runs store of one group whose members own a partition or two each."""
+"""The member probe, on stored runs of one group whose members own a partition or two each."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The order of groups, worst first: one row more urgent than the other, by each key alone."""
+"""The order of groups, the worst first: one row more urgent than the other, by each key alone."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A store that tells whether it is read at once, without a clock."""
+"""A store that reports whether it is read at once, without a clock."""
 
 from __future__ import annotations
 

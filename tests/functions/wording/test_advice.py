@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What to do first: no advice contradicts what the group does, or says the same twice."""
+"""The advice: it never contradicts what the group does, and never repeats itself."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Causes in words: which numbers and names stand in them, and what nobody can break them by."""
+"""Causes in words: their numbers and names, and names that cannot break them."""
 
 from __future__ import annotations
 

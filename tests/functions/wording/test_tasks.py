@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why a group needs a number of tasks, in words."""
+"""The reason why a group needs a number of tasks, in words."""
 
 from __future__ import annotations
 

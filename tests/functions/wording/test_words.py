@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Words of statuses: every name has one, and no two are alike."""
+"""Words of statuses: every status has one, and no two are alike."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Small pages to render: plain rows, nothing read."""
+"""Small pages to render, from plain rows."""
 
 from datetime import UTC, date, datetime
 from html.parser import HTMLParser

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What needs attention: the day's incidents as lines of the page, and what is read before them."""
+"""The list of incidents on the page: its lines, and the text above it."""
 
 from collections.abc import Sequence
 from typing import Any

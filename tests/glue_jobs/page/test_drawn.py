@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Statuses as runs of minutes: what stands until the next run, and what nobody knows."""
+"""Statuses as periods of minutes: known until the next run, or unknown."""
 
 from itertools import pairwise
 

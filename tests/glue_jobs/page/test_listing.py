@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All groups, as many as the page has room for, the worst always."""
+"""The list of groups: as many as the page has room for, and always the worst."""
 
 import json
 

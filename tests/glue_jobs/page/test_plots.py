@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Drawings as numbers: unknown is a gap, never the ground line."""
+"""Drawings as numbers: an unknown value is a gap, never zero."""
 
 import re
 from typing import Any

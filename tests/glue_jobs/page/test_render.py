@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page as text: complete, closed to the network, and deaf to what names try to say."""
+"""The page as text: complete, without requests to other hosts, and safe against any name."""
 
 import base64
 import hashlib

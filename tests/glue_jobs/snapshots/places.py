@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Days to look for, and damage to do."""
+"""Days to find, and ways to damage them."""
 
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The days that a run is asked for, and those that are there."""
+"""The days that a run requests, and the days that exist."""
 
 from datetime import UTC, date, datetime
 from pathlib import Path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is found of a date, and where."""
+"""The objects that are found for a date, and their places."""
 
 from pathlib import Path
 from urllib.parse import quote

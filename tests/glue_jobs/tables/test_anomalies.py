@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is unusual for a group and hour: each case is a group at 7 o'clock."""
+"""Unusual values of a group and hour: each case is a group at 7 o'clock."""
 
 from datetime import date, timedelta
 from typing import Any

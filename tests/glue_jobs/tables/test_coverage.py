@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How much of a day was seen."""
+"""The share of a day for which there are runs."""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Minutes of an objective that were kept, broken and unknown in the days of its window."""
+"""Minutes of an SLO that were kept, broken and unknown in the days of its window."""
 
 from datetime import UTC, date, datetime, timedelta
 from typing import Any

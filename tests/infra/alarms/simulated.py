@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hours of a cluster, a run a minute: what the collector's own code writes to its log.
+"""Hours of a cluster, a run a minute: the collector's own code writes its log.
 
-Each group reads a topic of its own, into which 600 records come a minute. Nothing is looked up, so
+Each group reads a topic of its own, into which 600 records come a minute. No time is looked up, so
 ages come from the ends of the log in earlier runs.
 """
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every alarm has, by the properties that CloudFormation gets."""
+"""Properties that every alarm has, as CloudFormation gets them."""
 
 from __future__ import annotations
 

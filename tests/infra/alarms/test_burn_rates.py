@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pages on an objective's budget: how many minutes they take, and what gaps do to them."""
+"""Pages on the budget of an SLO: how many minutes they take, and the effect of gaps."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names of alarms, and which brokers have some."""
+"""Names of alarms, and brokers that have alarms."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A collector's layer, schedule, network and rights, and nothing beside them.
+"""A collector's layer, schedule, network and rights, and no other resources.
 
 The whole of each template is in `tests/golden/templates`.
 """

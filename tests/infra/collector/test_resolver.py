@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CloudFormation always hears of the brokers, or of what to do to have some."""
+"""CloudFormation always gets the brokers, or an error that says how to get some."""
 
 from __future__ import annotations
 

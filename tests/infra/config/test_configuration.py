@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is said of configurations: their faults, or else what is warned of.
+"""The texts about configurations: their faults, or else their warnings.
 
-`tests/golden/configuration.txt` is table and answer: each line that does not begin with a blank is
-a case, what follows it is what is said; without an answer it is fine. A case more is a line more,
-then `pytest --golden-renew`.
+`tests/golden/configuration.txt` is both table and answer. Each line that does not begin with a
+blank is a case, and the lines below it are the answer; a case without an answer is fine. To add a
+case, add a line and run `pytest --golden-renew`.
 """
 
 from __future__ import annotations

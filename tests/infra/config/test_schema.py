@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The JSON Schema for editors: explained, and never stricter than the models."""
+"""The JSON Schema for editors: it has explanations, and is never stricter than the models."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Configurations as files: JSON, TOML, and what is said of a slip in one."""
+"""Configurations as files: JSON, TOML, and errors for mistakes in them."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a configuration becomes: the collector's document, its settings, and what is looked up."""
+"""The results of a configuration: the collector's document, its settings, and look-ups."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A cluster that the collector's own code reports, run after run: what is measured is real."""
+"""A cluster that the collector's own code reports, run after run, so that sizes are real."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""As many metrics under alarm as the constructs of alarms and of scaling really watch."""
+"""The number of metrics under alarm is the one that the constructs of alarms and scaling watch."""
 
 from __future__ import annotations
 

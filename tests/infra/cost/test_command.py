@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`kafka-lag cost`: where the configuration is, what it prints, its errors."""
+"""`kafka-lag cost`: the place of the configuration, the output, and the errors."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dollars of a configuration: sums that add up, as a table within 100 columns, in the README."""
+"""Dollars of a configuration: sums that add up, in a table within 100 columns, as in the README."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""As many metrics as the collector's own code publishes for a cluster of that size."""
+"""The counted metrics are those that the collector publishes for a cluster of that size."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prices in tiers: every boundary, and a file that says where each price is from."""
+"""Prices in tiers: every boundary, and a file that names the source of each price."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sizes that costs rest on, held against what the collector's own writers make."""
+"""Sizes on which costs rest, compared with the output of the collector's own writers."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page of a cluster with each option: CloudWatch would take it, and its links lead somewhere.
+"""The dashboard of a cluster with each option: CloudWatch accepts it, and its links lead somewhere.
 
-What is on it is in `tests/golden/templates`.
+Its contents are in `tests/golden/templates`.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who gets which message: filters of subscriptions, tried on messages as SNS would try them.
+"""Which owner gets which message: filters of subscriptions, applied as SNS would apply them.
 
 Topics, their keys and policies are in `tests/golden/templates`.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A stack of somebody's, with a network in it, in which clusters are watched."""
+"""A user's own stack with a network, in which clusters are watched."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is wrong with objects and keys of a cluster is found before a synthesis."""
+"""Faults in objects and keys of a cluster are found before a synthesis."""
 
 from __future__ import annotations
 

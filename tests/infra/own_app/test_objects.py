@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Objects of CDK that an app has and most of which it makes: cluster, bucket, topic, keys."""
+"""CDK objects that an app has, most of which it makes itself: cluster, bucket, topic, keys."""
 
 from __future__ import annotations
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stands in for the code of a function, which nobody runs."""
+"""A stand-in for the code of a function, which is never run."""

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is deployed: the functions' package, and the Glue job's modules."""
+"""Tests of packages: the functions', and the Glue job's modules."""

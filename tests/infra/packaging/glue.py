@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A job started as Glue starts it: by spark-submit, with its script, a zip, and what Glue has."""
+"""A job started as Glue starts it: by spark-submit, with its script, a zip, and Glue's packages."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A project of a few small files, whose lock file names wheels that lie in a folder."""
+"""A project of a few small files, whose lock file names wheels in a folder."""
 
 from __future__ import annotations
 

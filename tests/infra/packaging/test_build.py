@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A package has what functions import, is built once for the same inputs, and whole or not."""
+"""A package has the modules that functions import, and is built once for the same inputs."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What lies beside the Glue job's script: the job with its data, pure Python packages, licences."""
+"""The files beside the Glue job's script: the job, its data, pure Python packages, licences."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whatever is missing or late, nothing is scaled that the points which did come do not ask for."""
+"""Missing or late points never scale a service beyond the points that arrived."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is deployed of a scaled service is what is simulated, within what AWS takes."""
+"""The deployed scaling of a service is the simulated one, within AWS's limits."""
 
 from __future__ import annotations
 

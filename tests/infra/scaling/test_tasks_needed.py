@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Services that are set to the tasks needed: known, unknown, and what stands in for it."""
+"""Services that are set to the tasks needed: known, unknown, and the value used instead."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Many alarms at once: the states of the evaluator that reads like AWS's text, and its speed."""
+"""Many alarms at once: they have the states of the evaluator that follows AWS's words."""
 
 from __future__ import annotations
 

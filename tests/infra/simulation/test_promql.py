@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Alarms by PromQL: their queries as Prometheus evaluates them, and our model of the same."""
+"""Alarms by PromQL: Prometheus evaluates their queries, and our model gives the same."""
 
 from __future__ import annotations
 

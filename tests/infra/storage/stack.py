@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All constructs of storage in one stack, synthesised once for whoever asks."""
+"""All constructs of storage in one stack, synthesised once for all tests."""
 
 from __future__ import annotations
 

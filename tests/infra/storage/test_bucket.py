@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What keeps the data: nothing expires unseen, and the bucket outlives its stack over TLS alone.
+"""The bucket: no object expires unnoticed, and it outlives its stack and needs TLS.
 
-The whole of its properties is in `tests/golden/templates`.
+All of its properties are in `tests/golden/templates`.
 """
 
 from __future__ import annotations

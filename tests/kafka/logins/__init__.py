@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ways in beside a password: tokens and client certificates."""
+"""Tests of logins without a password: tokens and client certificates."""

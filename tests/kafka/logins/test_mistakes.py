@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mistakes in the way in, made for real: each error names what leads to the repair."""
+"""Mistakes in logins, made on real brokers: each error leads to the repair."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each way in to the local brokers, and what is read or refused there."""
+"""Each way to log in to the local brokers, and whether they accept it."""
 
 from __future__ import annotations
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Time lag from real brokers: records of known times, and what is said of who has not read them."""
+"""Tests of time lag on real brokers, with records of known times."""

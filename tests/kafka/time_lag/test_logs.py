@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Logs that are not a record an offset: markers, compaction, deleted heads."""
+"""Logs with offsets that hold no record: markers, compaction, deleted heads."""
 
 from __future__ import annotations
 

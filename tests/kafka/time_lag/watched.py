@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Topics whose records have known times, each with one group, and what is said of that group."""
+"""Topics whose records have known times, each with one group, and this group's values."""
 
 from __future__ import annotations
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Look-ups in the time index of real brokers."""
+"""Tests of look-ups in the time index of real brokers."""

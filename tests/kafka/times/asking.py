@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records with known times in a real cluster, and a source that is asked for them."""
+"""Records with known times in a real cluster, and a source that looks them up."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What real brokers answer from their time index."""
+"""The answers of real brokers from their time index."""
 
 from __future__ import annotations
 

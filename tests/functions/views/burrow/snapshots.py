@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Snapshots from rows in a line or two, and Burrow's paths asked of them."""
+"""Builds snapshots from rows in a line or two, and requests Burrow's paths of them."""
 
 from __future__ import annotations
 

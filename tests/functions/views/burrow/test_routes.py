@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each of Burrow's paths finds its answer, whatever a group is called."""
+"""Each of Burrow's paths finds its answer, even for odd names of groups."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Burrow answered on a real cluster, recorded: ours has its codes, fields, order and types.
+"""Burrow's recorded answers on a real cluster: ours have its codes, fields, order and types.
 
-The records are of Burrow at ced55ba (2025-10-03) beside this project on Kafka 4; a shape holds
-every type that was seen of a field in all answers to its path.
+The records are of Burrow at ced55ba (2025-10-03) beside this project on Kafka 4. A shape holds
+every type of a field that was seen in all answers to its path.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A group's status and lag say as Burrow does what the newest snapshot knows."""
+"""A group's status and lag, from the newest snapshot, in Burrow's words."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A page as somebody reads it: its text line by line, its tables, the addresses of its links."""
+"""A page as people read it: its text by line, its tables, and the addresses of its links."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of the three datasets in a line each, calm by default."""
+"""Builds rows of the three datasets in a line each, healthy by default."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A cluster with a group in each state there is, as its snapshots would tell it."""
+"""A cluster with a group in each possible state, as its snapshots hold it."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page in a real browser: quiet, searchable, as wide as a phone, and it keeps the place."""
+"""The page in a real browser: quiet, searchable, as narrow as a phone, and it keeps its place."""
 
 from __future__ import annotations
 

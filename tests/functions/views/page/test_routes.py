@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every path is answered with a page that may do nothing but be read, whatever a name holds."""
+"""Every path is answered with a page that cannot run scripts, even for odd names."""
 
 from __future__ import annotations
 

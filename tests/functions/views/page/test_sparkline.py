@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A sparkline is drawn where something is known, at the same runs from one page to the next."""
+"""A sparkline is drawn if a value is known, at the same runs from one page to the next."""
 
 from __future__ import annotations
 

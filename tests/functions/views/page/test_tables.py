@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables are searched, ordered and cut into pages on the server, as the address asks for."""
+"""Tables are searched, ordered and cut into pages on the server, by the page's address."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All that the page says, in `tests/golden/status-page.txt`: each view whole, then what differs."""
+"""All texts of the page, in `tests/golden/status-page.txt`: each view, then only differences."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Snapshots in memory, and what a scrape of them says."""
+"""Snapshots in memory, and the metrics in a scrape of them."""
 
 from __future__ import annotations
 

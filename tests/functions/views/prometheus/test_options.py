@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What can be asked for, and the sentence for what cannot."""
+"""The options of a scrape, and the sentence for a wrong one."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `kafka-lag query` answers, for tests of what the saved queries mean."""
+"""The answers of `kafka-lag query`, for tests of the saved queries."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The story, made once, its report, and Athena over what they left."""
+"""The story, made once, with its report, and Athena over the stored objects."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reports of a cluster written as the catalog declares them, each test telling its own rows."""
+"""Reports of a cluster, written as the catalog declares them, with each test's own rows."""
 
 from __future__ import annotations
 

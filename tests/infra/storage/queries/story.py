@@ -2,8 +2,8 @@
 """Two mornings of two clusters, run by run, and stored by the collector itself.
 
 On Saturday 2026-01-31 the reporter runs from 10:00 to 10:59, on Sunday from 09:30 to 10:05. Each
-partition of each topic that grows gets 60 records a minute. Of the group `billing` and others
-the docstrings below say what happens to them.
+partition of each topic that grows gets 60 records a minute. The docstrings below tell what happens
+to the group `billing` and others.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What each saved query answers of mornings and reports of which all is known.
+"""The answers of each saved query about mornings and reports that are fully known.
 
-`tests/golden/saved-queries.txt` has the answers; `story.py` and `REPORTS` say what they are about.
+`tests/golden/saved-queries.txt` has the answers; `story.py` and `REPORTS` have the mornings and
+reports.
 """
 
 from __future__ import annotations

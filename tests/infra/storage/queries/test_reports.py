@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `kafka-lag report` makes of the story, and what saved queries answer of that."""
+"""The reports of `kafka-lag report` about the story, and the saved queries' answers about them."""
 
 from __future__ import annotations
 
