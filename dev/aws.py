@@ -12,7 +12,7 @@ REGION = "eu-west-1"
 
 
 class AwsStandIn:
-    """A context manager; it begins empty and what it holds is gone at the end.
+    """A context manager for a stand-in that begins empty and loses its contents at the end.
 
     moto keeps its state per process: starting a second one empties a first that still runs.
     """
@@ -34,11 +34,11 @@ class AwsStandIn:
         self._server.stop()
 
     def reset(self) -> None:
-        """Forget everything; it is as empty as at the start."""
+        """Deletes all contents."""
         _forget_everything(*self._server.get_host_and_port())
 
     def environment(self) -> dict[str, str]:
-        """Return the variables that lead any AWS client here; the keys open nothing else."""
+        """Returns the variables that lead any AWS client to the stand-in; the keys are made up."""
         return {
             "AWS_ENDPOINT_URL": self.endpoint_url,
             "AWS_ACCESS_KEY_ID": "local",
@@ -48,7 +48,7 @@ class AwsStandIn:
         }
 
     def client(self, service: str) -> Any:
-        """Make a boto3 client for this stand-in, whatever the environment says."""
+        """Returns a boto3 client for this stand-in, whatever the environment says."""
         return boto3.session.Session().client(
             service,  # type: ignore[call-overload]
             endpoint_url=self.endpoint_url,

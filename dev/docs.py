@@ -41,7 +41,7 @@ class Part:
     until: str | None = None
 
     def written(self, text: str) -> str:
-        """The file's text with this part as it should be."""
+        """Returns the file's text with this part replaced."""
         lines = text.splitlines()
         begin = lines.index(self.behind)
         first = next(at for at in range(begin, len(lines)) if lines[at].startswith("|"))
@@ -94,7 +94,7 @@ def _alarm_sections(rules: tuple[alarm_rules.Rule, ...]) -> Iterator[str]:
 
 
 def texts() -> dict[str, str]:
-    """Each file that code writes into, by its name in docs/, as it should be."""
+    """Returns the right text of each file with generated tables, by its name in docs/."""
     of_editors = json.dumps(schema.deployment_schema(), indent=2, ensure_ascii=False)
     found = {schema.FILE: f"{of_editors}\n"}
     for part in _parts():

@@ -11,7 +11,7 @@ from kafka_lag_config.reading import check
 
 
 def describe_cluster(name: str, **keys: Any) -> dict[str, Any]:
-    """As a document has it, with these keys of a cluster."""
+    """Returns a cluster as a configuration has it, with these keys."""
     return {
         "name": name,
         "arn": f"arn:aws:kafka:eu-west-1:111122223333:cluster/{name}/3f2a1b0c-5d4e-4f6a-8b7c-1",
@@ -27,7 +27,7 @@ def describe_cluster(name: str, **keys: Any) -> dict[str, Any]:
 
 
 def make_cluster(name: str, **keys: Any) -> Cluster:
-    """With these keys of a cluster. Raises ConfigurationError."""
+    """Returns the checked cluster with these keys. Raises ConfigurationError."""
     cluster = describe_cluster(name, **keys)
     whole = {"shared": {"notify": {"email": ["a@example.com"]}}, "clusters": [cluster]}
     return check(whole, name, Path()).clusters[0]

@@ -24,7 +24,7 @@ _FUNCTION = "arn:aws:lambda:eu-west-1:111122223333:function:collect_lag"
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came of an event: the handler's value, or else the error's fields."""
+    """The answer to an event: the handler's value, or else the error's fields."""
 
     value: Any = None
     error: dict[str, Any] | None = None
@@ -48,7 +48,7 @@ class RuntimeApi:
 
     @property
     def address(self) -> str:
-        """Host and port, as `AWS_LAMBDA_RUNTIME_API` has them."""
+        """Returns host and port, as `AWS_LAMBDA_RUNTIME_API` has them."""
         return f"127.0.0.1:{self._server.server_port}"
 
 
@@ -108,7 +108,7 @@ class _Requests(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
 
-# What Lambda's Python has beside the standard library.
+# Packages that Lambda's Python has beside the standard library.
 BROUGHT = (
     *("boto3", "botocore", "s3transfer", "jmespath", "urllib3", "dateutil", "six.py"),
     *("awslambdaric", "runtime_client.*.so", "simplejson", "snapshot_restore_py.py"),
@@ -129,7 +129,7 @@ sys.path[:0] = sys.argv[1:3]
 
 
 def runtime_in(folder: Path) -> Path:
-    """Fills `folder` with links to what a Lambda runtime brings, and returns it."""
+    """Fills `folder` with links to the packages of a Lambda runtime, and returns it."""
     installed = Path(sysconfig.get_path("platlib"))
     for pattern in BROUGHT:
         (found,) = installed.glob(pattern)
@@ -138,7 +138,7 @@ def runtime_in(folder: Path) -> Path:
 
 
 def run(program: str, task: Path, runtime: Path) -> subprocess.CompletedProcess[str]:
-    """Runs Python code that can import what is in the two folders, and nothing else."""
+    """Runs Python code that can import modules of the two folders only."""
     command = [*_python(_RUN + program), str(task), str(runtime)]
     return subprocess.run(command, cwd=task, capture_output=True, text=True, check=False, env={})
 
@@ -180,7 +180,7 @@ class LambdaProcess:
         self._api.__exit__()
 
     def invoke(self, event: Any) -> Answer:
-        """What the function answers; once its process has ended, an error of type `Ended`."""
+        """Returns the function's answer; an error of type `Ended` once its process has ended."""
         self._api.events.put(event)
         answer = self._api.answers.get(timeout=240)
         if answer.error and answer.error["errorType"] == _ENDED:

@@ -64,7 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def shot_status_page(browser: str, folder: Path) -> None:
-    """The page as it was at 14:00: later runs are not there yet."""
+    """Returns the page as it was at 14:00, without later runs."""
     store = Until(folder)
     store.now_ms = round(_NOW * 1000)
     with LocalServer(Snapshots(store, lambda: _NOW), lambda: _NOW) as server:
@@ -72,7 +72,7 @@ def shot_status_page(browser: str, folder: Path) -> None:
 
 
 def shot(browser: str, url: str, picture: Path, size: tuple[int, int]) -> None:
-    """What a browser's window of that size shows, in pixels."""
+    """Returns the pixels that a browser's window of this size shows."""
     flags = ["--headless", "--no-sandbox", "--hide-scrollbars"]
     window = [f"--window-size={size[0]},{size[1]}", f"--screenshot={picture}"]
     subprocess.run([browser, *flags, *window, url], check=True, capture_output=True)

@@ -14,7 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 # Written by a program, from names and texts that it has.
 _GENERATED = {"truth.md"}
-# What to look for, and what to write instead.
+# Patterns to find, and the words to write instead.
 PATTERNS = {
     r"(?:^|[.!?] |\| |[-*] )(?:Of|Those|Whoever|Whose)\b": "begin with the subject",
     r"(?:^|[.!?] |[-*] )(?:As|That|What) [a-z]+ [a-z]+ (?:is|are|was|were|has|have)\b": (
@@ -51,7 +51,7 @@ _FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 
 
 def find(text: str) -> Iterator[tuple[int, str, str]]:
-    """Yields line number, what was found and what to write, for a page's text."""
+    """Yields line number, found text and advice, for a page's text."""
     prose = _FENCE.sub(lambda block: "\n" * block[0].count("\n"), text)
     for number, line in enumerate(prose.splitlines(), 1):
         # Titles of saved queries are names.
@@ -67,7 +67,7 @@ def find(text: str) -> Iterator[tuple[int, str, str]]:
 
 
 def main() -> int:
-    """Prints what was found; 1 if there is anything."""
+    """Prints all findings; returns 1 if there are any."""
     pages = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
     count = 0
     for page in pages:

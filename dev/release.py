@@ -20,7 +20,7 @@ _CHART = Path("examples/exporter/chart/Chart.yaml")
 
 
 def find_faults(tag: str, root: Path = ROOT) -> list[str]:
-    """What keeps a tag from being a release, a sentence each."""
+    """Returns the faults that keep a tag from being a release, a sentence each."""
     version = tag.removeprefix("v")
     faults = []
     project = tomllib.loads((root / "pyproject.toml").read_text())["project"]["version"]
@@ -37,7 +37,7 @@ def find_faults(tag: str, root: Path = ROOT) -> list[str]:
 
 
 def read_notes(tag: str, root: Path = ROOT) -> str | None:
-    """The changelog's section of a version, None where it has none with a date."""
+    """Returns the changelog's section of a version, None without one that has a date."""
     version = re.escape(tag.removeprefix("v"))
     found = re.search(
         rf"^## \[{version}\] - \d{{4}}-\d\d-\d\d\n(.*?)(?=^## |\Z)",
@@ -48,7 +48,7 @@ def read_notes(tag: str, root: Path = ROOT) -> str | None:
 
 
 def main(argv: Sequence[str]) -> int:
-    """`check TAG` or `notes TAG`; 1 where the tag is no release."""
+    """Does `check TAG` or `notes TAG`; returns 1 if the tag is not a release."""
     task, tag = argv
     faults = find_faults(tag)
     for fault in faults:

@@ -65,7 +65,7 @@ def needed_by(name: str) -> BrokerFeature | None:
 
 
 def possible() -> list[str]:
-    """Returns the names of those that brokers of this version can take part in."""
+    """Returns the names of groups that brokers of this version support."""
     return [name for name in GROUPS if not ((needed := needed_by(name)) and needed.missing)]
 
 

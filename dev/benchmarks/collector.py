@@ -33,7 +33,7 @@ _WINDOW_RUNS = 10
 
 
 class Warnings:
-    """Warnings are counted and shown: what was not read would make the figures too good."""
+    """Counts and shows warnings, because unread partitions would make the figures too good."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -45,7 +45,7 @@ class Warnings:
 
 
 def run_in_process(function: Callable[..., T], *arguments: Any) -> T:
-    """Returns what the function returns in a new process with the settings of the Lambda."""
+    """Runs the function in a new process with the Lambda's settings, and returns its result."""
     os.environ |= {**contract.MEMORY_SETTINGS, **contract.THREAD_SETTINGS}
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         return pool.apply(function, arguments)

@@ -35,7 +35,7 @@ def make_fleet(groups: int) -> World:
         DAY * HOUR,
     )
     world = Staged(case).world
-    # Nobody asks how it came about.
+    # No scorer reads the history of this world.
     world.keep_every = round(2 * DAY * HOUR)
     return world
 

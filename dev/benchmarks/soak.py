@@ -34,16 +34,17 @@ from kafka_lag.errors import ReporterError
 
 INTERVAL_MS = 1_000
 GROWTH_MB = 1.0
-# Of the scheduled runs: with fewer, nothing that takes one run a second was watched.
+# The least share of scheduled runs. With fewer runs the soak did not test one run a second.
 LEAST_RUNS = 0.5
 _SAMPLES = 60
 _WARM_UP_SHARE, _WARM_UP_SECONDS = 0.25, 600.0
-# Memory goes up and down by less than a run needs: ends are compared by medians of so many.
+# Memory goes up and down by less than a run needs, so the beginning and the end are compared by
+# medians of this many samples.
 _COMPARED = 5
 
 
 class Sample(NamedTuple):
-    """The figures of the collecting process at a time, since it began."""
+    """The figures of the collecting process since its beginning, at one time."""
 
     minute: float
     resident_mb: float
@@ -68,7 +69,7 @@ def collect(seconds: float, reached: Reached) -> list[Sample]:
         while len(samples) <= _SAMPLES:
             passed = time.monotonic() - began
             if passed >= len(samples) * seconds / _SAMPLES:
-                # Whatever waits for the collector of cycles is no leak.
+                # Objects that wait for Python's garbage collector are not a leak.
                 gc.collect()
                 descriptors = len(os.listdir("/proc/self/fd"))
                 samples.append(
@@ -93,7 +94,7 @@ def collect(seconds: float, reached: Reached) -> list[Sample]:
                 errors += 1
                 sys.stderr.write(f"{error}\n")
             runs, slowest = runs + 1, max(slowest, time.monotonic() - clock)
-            # What could not be started in time is left out, as a schedule does.
+            # A run that could not be started in time is left out, as by a schedule.
             now = int(time.time() * 1000)
             taken_at = max(taken_at + INTERVAL_MS, now // INTERVAL_MS * INTERVAL_MS)
     return samples

@@ -96,7 +96,7 @@ def flatten(value: Any, name: str = "") -> Iterator[str]:
 
 
 class Replay:
-    """A source that returns simulated readings, whatever it is asked for."""
+    """A source that returns simulated readings for every request."""
 
     def __init__(self, look_up: LookUp) -> None:
         self.next: ClusterReading
@@ -143,7 +143,7 @@ def replay(
     settings = settings_of(normalised({**_LOGIN, **document}))
     store, source, stream, taken_at = FolderStore(root), Replay(look_up), io.StringIO(), 0
     sink = ConfiguredSink(EmfSink(stream), settings.levels)
-    # The time that a run takes is no difference.
+    # The clock stands still, so that the time of a run is never a difference.
     collector = Collector(settings, source, store, [sink], _Quiet(), lambda: 0.0)
     channels: list[Channel] = [
         SnsChannel(boto3.client("sns"), _topic(), chat=True),

@@ -41,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def show(result: Result, console: Console) -> int:
-    """Prints what was found; returns 1 if the campaign is not good."""
+    """Prints the findings; returns 1 if the campaign is not good."""
     verdict, problems = result.verdict, result.list_problems()
     for title, counts in (
         ("faults", result.faults),

@@ -23,19 +23,20 @@ from dev.kafka import KafkaCluster, Protocol
 from kafka_lag.brokers.access import Access
 from kafka_lag.brokers.source import quiet_library
 
-# Runs that a fault may still show in after it is over, and those that are calm after these.
+# The number of runs that may still show a fault after its end, and of calm runs after these.
 _RECOVERING, _CALM = 2, 1
 _BROKER_TIMEOUT = 1.5
 _SAYS_EVERY = 10.0
 _FAULTS_END_WITHIN = 300.0
-# So many of all runs must have read numbers, and so many of the calm ones all that there was.
+# This share of all runs must have read numbers, and this share of the calm runs must have read
+# everything.
 _LEAST_SHARE = 0.5
 _ON_BROKERS = {each.__name__ for each in LANES["brokers"]}
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How long, from which seed, with TLS or not; without `faults` all kinds of them."""
+    """The length, the seed, and whether with TLS; without `faults` all kinds of faults happen."""
 
     minutes: float = 3.0
     seed: int = 1
@@ -45,7 +46,7 @@ class Options:
 
 @dataclass(slots=True)
 class Result:
-    """What a campaign found; `without_effect` counts faults that were tried and did not happen."""
+    """The result of a campaign; `without_effect` counts faults that did not happen when tried."""
 
     seed: int
     faults: Counter[str] = field(default_factory=Counter)
@@ -60,7 +61,7 @@ class Result:
         return sum(run.calm for run in self.runs)
 
     def list_problems(self) -> list[str]:
-        """Returns why the campaign is not good, besides what was wrong."""
+        """Returns reasons why the campaign is not good, besides wrong values."""
         read = sum(bool(run.rows) for run in self.runs)
         problems = {
             "no number was judged by the truth": not self.verdict.checked.total(),
@@ -215,7 +216,7 @@ class Campaign:
             if orders.late:
                 self._run_once(subject, number, taken_at - orders.late * INTERVAL_MS, faults)
                 orders.late = 0
-            # What could not be started in time is left out, as a schedule does.
+            # A run that could not be started in time is left out, as by a schedule.
             now = int(time.time() * 1000)
             taken_at = max(taken_at + INTERVAL_MS, now // INTERVAL_MS * INTERVAL_MS)
             taken_at += INTERVAL_MS * orders.skipped

@@ -22,9 +22,9 @@ _PREFERRED, _ANSWERS_WITHIN_MS, _ORDERED_WITHIN = 0, 10_000, 0.3
 def elect_first(address: str, replicas: Mapping[str, Mapping[int, Sequence[int]]]) -> None:
     """Makes the first of its replicas the leader of each partition; no data moves.
 
-    `replicas` are those that each partition has, by topic and number. `address` is that of a
-    listener without login. Raises KafkaClusterError. A partition whose replica is out of sync keeps
-    its leader.
+    `replicas` are the present replicas of each partition, by topic and number. `address` is the
+    address of a listener without login. Raises KafkaClusterError. A partition whose replica is out
+    of sync keeps its leader.
     """
     orders = {
         TopicPartition(topic, number): [*order]

@@ -31,7 +31,7 @@ USER = "monitor"
 
 @dataclass(slots=True)
 class Orders:
-    """What the next runs shall be like."""
+    """Orders for the next runs."""
 
     cold: bool = False
     late: int = 0
@@ -44,7 +44,7 @@ class Orders:
 
 @dataclass(slots=True)
 class Scene:
-    """All that a fault can get hold of."""
+    """The objects that a fault may use."""
 
     cluster: KafkaCluster
     proxies: Proxies
@@ -56,19 +56,19 @@ class Scene:
     orders: Orders = field(default_factory=Orders)
 
     def broker(self) -> int:
-        """Any broker."""
+        """Returns any broker."""
         return self.rng.choice(self.cluster.node_ids)
 
     def while_it_lasts(self, most: float = 4.0) -> None:
-        """Let a fault last for some runs."""
+        """Waits while a fault lasts, for some runs."""
         time.sleep(self.rng.uniform(1.0, most))
 
     def topic(self) -> str:
-        """Any topic."""
+        """Returns any topic."""
         return self.rng.choice(sorted(self.traffic.topics))
 
     def committer(self) -> str:
-        """Any group without members."""
+        """Returns any group without members."""
         return self.rng.choice(self.traffic.committers)
 
 
@@ -78,7 +78,7 @@ Fault: TypeAlias = Callable[[Scene], bool]
 
 
 def kill(scene: Scene) -> bool:
-    """A power cut of one broker, and its return."""
+    """Kills one broker as a power cut does, and starts it again."""
     node = scene.broker()
     scene.cluster.kill(node)
     scene.while_it_lasts()
@@ -87,7 +87,10 @@ def kill(scene: Scene) -> bool:
 
 
 def stop_and_continue(scene: Scene) -> bool:
-    """A broker hangs; when it goes on it does not know at once that others took over."""
+    """Pauses a broker and lets it go on.
+
+    At first it does not know that other brokers took over.
+    """
     node = scene.broker()
     scene.cluster.pause(node)
     # Longer than a session, so that others take over, or shorter.
@@ -97,12 +100,12 @@ def stop_and_continue(scene: Scene) -> bool:
 
 
 def elections(scene: Scene) -> bool:
-    """Leaders of the topics move, and back or not."""
+    """Moves leaders of the topics to other replicas."""
     return _move(scene, lambda name: name.startswith(PREFIX))
 
 
 def coordinator_moves(scene: Scene) -> bool:
-    """Leaders of the partitions that hold commits move, and with them the coordinators."""
+    """Moves leaders of the partitions that hold commits, and with them the coordinators."""
     return _move(scene, lambda name: name == "__consumer_offsets")
 
 
@@ -134,7 +137,7 @@ def _leaders(scene: Scene, moved: Callable[[str], bool]) -> dict[tuple[str, int]
 
 
 def stall(scene: Scene) -> bool:
-    """Nothing gets through to one broker or to two, and connections stay open."""
+    """Holds up all bytes to one broker or to two; connections stay open."""
     with _proxies(scene, scene.rng.choice((1, 2))) as proxies:
         for proxy in proxies:
             proxy.stalled = True
@@ -153,7 +156,7 @@ def cut(scene: Scene) -> bool:
 
 
 def damage(scene: Scene) -> bool:
-    """Single bytes of answers are damaged; without TLS a client could not tell."""
+    """Damages single bytes of answers; a client would not notice without TLS."""
     pieces = 6
     if not scene.encrypted:
         return False
@@ -179,18 +182,18 @@ def _proxies(scene: Scene, count: int) -> Iterator[list[Proxy]]:
 
 
 def recreate_topic(scene: Scene) -> bool:
-    """A topic is deleted, and another of that name is made at once or later."""
+    """Deletes a topic and creates it again under its name, at once or later."""
     scene.traffic.recreate(scene.rng.choice([0.0, 3.0]))
     return True
 
 
 def extend_topic(scene: Scene) -> bool:
-    """A topic gets one more partition."""
+    """Adds one partition to a topic."""
     return scene.traffic.extend()
 
 
 def purge(scene: Scene) -> bool:
-    """Retention takes almost all records of some partitions, read or not."""
+    """Deletes almost all records of some partitions, read or unread, as retention does."""
     happened = False
     for _ in range(3):
         with suppress(KafkaException):
@@ -199,7 +202,7 @@ def purge(scene: Scene) -> bool:
 
 
 def delete_group(scene: Scene) -> bool:
-    """A group is deleted and commits again soon."""
+    """Deletes a group, which soon commits again."""
     with suppress(KafkaException):
         scene.traffic.delete_group()
         return True
@@ -207,7 +210,7 @@ def delete_group(scene: Scene) -> bool:
 
 
 def reset_group(scene: Scene) -> bool:
-    """A group's commits go back."""
+    """Sets a group's commits back."""
     scene.traffic.rewind()
     return True
 
@@ -216,7 +219,7 @@ def reset_group(scene: Scene) -> bool:
 
 
 def deny(scene: Scene) -> bool:
-    """One group, one topic or its settings may not be described."""
+    """Denies the right to describe one group, one topic or its settings."""
     kind, name, operation = scene.rng.choice(
         (
             (ResourceType.GROUP, scene.committer(), AclOperation.DESCRIBE),
@@ -234,7 +237,7 @@ def deny(scene: Scene) -> bool:
 
 
 def rotate_password(scene: Scene) -> bool:
-    """The password changes, at the brokers first or in the secret, and connections end."""
+    """Changes the password, at the brokers or in the secret first, and ends connections."""
     password = secrets.token_urlsafe(24)
 
     def at_brokers() -> None:
@@ -255,7 +258,7 @@ def rotate_password(scene: Scene) -> bool:
 
 
 def store_fails(scene: Scene) -> bool:
-    """The store answers with errors, late, or both."""
+    """Makes the store answer with errors, late, or both."""
     before = scene.store.failures
     failures = ((0.0, True), (0.25, True), (0.25, False))
     scene.store.hangs, scene.store.failing = scene.rng.choice(failures)
@@ -265,7 +268,7 @@ def store_fails(scene: Scene) -> bool:
 
 
 def killed(scene: Scene) -> bool:
-    """The process ends between two writes of a snapshot, and another one starts."""
+    """Ends the process between two writes of a snapshot, and starts another one."""
     scene.store.dies_after = scene.rng.choice([1, 2])
     happened = _happens(lambda: scene.store.dies_after is None)
     scene.store.dies_after = None
@@ -273,31 +276,31 @@ def killed(scene: Scene) -> bool:
 
 
 def cold(scene: Scene) -> bool:
-    """The process is replaced."""
+    """Replaces the process."""
     scene.orders.cold = True
     return _happens(lambda: not scene.orders.cold)
 
 
 def late(scene: Scene) -> bool:
-    """A run is started late, after others of later times."""
+    """Starts a run late, after runs of later times."""
     scene.orders.late = scene.rng.randrange(2, 6)
     return _happens(lambda: not scene.orders.late)
 
 
 def concurrent(scene: Scene) -> bool:
-    """Two processes run for the same time at once."""
+    """Runs two processes at once for the same scheduled time."""
     scene.orders.concurrent = True
     return _happens(lambda: not scene.orders.concurrent)
 
 
 def skipped(scene: Scene) -> bool:
-    """Some runs never start."""
+    """Leaves out some runs."""
     scene.orders.skipped = scene.rng.randrange(2, 5)
     return _happens(lambda: not scene.orders.skipped)
 
 
 def clock_jumps(scene: Scene) -> bool:
-    """The collector's clock is wrong for some runs."""
+    """Sets the collector's clock wrong for some runs."""
     begun = scene.orders.clock_runs
     scene.orders.clock_ahead_ms = scene.rng.choice([-120_000, -5_000, -700, 700, 5_000, 120_000])
     scene.while_it_lasts()
@@ -306,7 +309,7 @@ def clock_jumps(scene: Scene) -> bool:
 
 
 def _happens(holds: Callable[[], bool], seconds: float = 15.0) -> bool:
-    """Whether it held within so many seconds."""
+    """Returns True as soon as `holds` does; False if it does not within `seconds`."""
     ends = time.monotonic() + seconds
     while time.monotonic() < ends:
         if holds():
@@ -315,7 +318,7 @@ def _happens(holds: Callable[[], bool], seconds: float = 15.0) -> bool:
     return False
 
 
-# Of one lane at most one fault is there at a time; `topics` and `groups` need brokers that answer.
+# A lane has at most one fault at a time. Faults of `topics` and `groups` need brokers that answer.
 LANES: Mapping[str, tuple[Fault, ...]] = {
     "brokers": (kill, stop_and_continue, elections, coordinator_moves),
     "network": (stall, cut, damage),
@@ -329,7 +332,7 @@ _NEED_BROKERS = ("topics", "groups", "access")
 
 
 def choose(rng: random.Random, only: Collection[str] = (), most: int = 4) -> list[Fault]:
-    """Some faults that may be there together; with `only` one of these at a time."""
+    """Returns some faults that may happen together; with `only` just one of these."""
     if only:
         wanted = [each for lane in LANES.values() for each in lane if each.__name__ in only]
         return [rng.choice(wanted)]
@@ -340,7 +343,7 @@ def choose(rng: random.Random, only: Collection[str] = (), most: int = 4) -> lis
 
 
 def settle(scene: Scene) -> None:
-    """Wait until every broker is back, knows the leaders, and coordinators serve all groups."""
+    """Waits until every broker is back, knows the leaders, and coordinators serve all groups."""
     cluster, admin = scene.cluster, scene.cluster.admin()
     addresses = [cluster.broker_address(node, "PLAINTEXT") for node in cluster.node_ids]
     own = [quiet_admin({"bootstrap.servers": address}) for address in addresses]
@@ -353,7 +356,7 @@ def settle(scene: Scene) -> None:
 
 
 def _agree(admins: list[Any]) -> bool:
-    """Whether all brokers name the same leaders, and each partition has all replicas in sync."""
+    """Returns True if all brokers name the same leaders and all replicas are in sync."""
     answers = []
     for admin in admins:
         try:

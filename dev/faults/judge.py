@@ -45,7 +45,7 @@ class Fault(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """One value that is wrong, with what it takes to see why."""
+    """One wrong value, with the facts that show why."""
 
     run: Run
     rule: str
@@ -125,7 +125,7 @@ class _Judge:
                 self._note(f"unread {name}", at, getattr(row, name), None)
         if row.read_at is None:
             return
-        # By clocks that jumped several runs may have read it.
+        # If the clock was changed, several runs may have read it.
         read_at = row.read_at / 1_000
         readers = [
             each
@@ -197,14 +197,14 @@ class _Judge:
             yield "age", f"{seconds} ± {error}", f"{least:.3f} to {most:.3f}"
 
     def _find_shifts(self) -> tuple[float, float]:
-        """Returns by how much clocks that jumped may make an age less, and more."""
+        """Returns by how much a changed clock may make an age smaller, and larger."""
         before = [each.ahead for each in self._runs[-_RUNS_AFTER:]]
         before += [each.ahead for each in self._runs if abs(each.ahead) <= _SLIGHT]
         shifts = [0.0, self._run.ahead, *(self._run.ahead - each for each in before)]
         return min(shifts), max(shifts)
 
     def _count_missing(self, rows: dict[tuple[Any, ...], Row]) -> int:
-        """Returns how much was not read, and finds what is missing without a named reason."""
+        """Returns how many partitions were not read, and notes the ones without a named reason."""
         since, until = self._own
         count, unnamed = 0, 0
         more = sum(" more not read" in line for line in self._run.log)
@@ -275,7 +275,7 @@ class _Judge:
 
 
 def find_ends(log: Log, since: float, until: float) -> tuple[int, float]:
-    """Returns the least and the greatest end: what was acknowledged, and what had been sent."""
+    """Returns the least and the greatest end: of acknowledged records, and of sent records."""
     surely = bisect_right(log.ends, since, key=_time_of)
     begun = bisect_right(log.stamps, until)
     most = log.offsets[begun] if begun < len(log.offsets) else float("inf")
@@ -283,7 +283,7 @@ def find_ends(log: Log, since: float, until: float) -> tuple[int, float]:
 
 
 def find_times(log: Log, position: int) -> tuple[float, float]:
-    """Returns between which times the record at an offset, or what is there, became readable."""
+    """Returns the times between which the record or marker at an offset became readable."""
     place = bisect_left(log.offsets, position)
     acknowledged = log.ends[place][0] if place < len(log.offsets) else float("inf")
     if place < len(log.offsets) and log.offsets[place] == position:
@@ -292,7 +292,7 @@ def find_times(log: Log, position: int) -> tuple[float, float]:
 
 
 def _may_rest(at: GroupPartition) -> bool:
-    """Returns whether offsets may be markers, of which nobody knows who may not read records."""
+    """Returns True if offsets may be markers, which only a reader of records can know."""
     return at[1].startswith(TRANSACTIONS)
 
 

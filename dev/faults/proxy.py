@@ -18,11 +18,11 @@ _STARTS_WITHIN = 10.0
 
 
 class Proxy:
-    """One broker's listener as clients see it; what it does to them may be changed any time.
+    """One broker's listener as clients see it; its faults may be changed any time.
 
-    `stalled`: what is sent stays in the proxy. `delay`: seconds that each piece of an answer
-    waits. `damage`: so many of the next pieces of answers have one byte changed, which a client
-    notices behind TLS only, because Kafka's protocol has no checksum.
+    While `stalled`, all bytes stay in the proxy. `delay` is the seconds that each piece of an
+    answer waits. `damage` is how many of the next pieces of answers get one byte changed. A client
+    notices this only with TLS, because Kafka's protocol has no checksum.
     """
 
     def __init__(self, upstream: str, *, seed: int) -> None:
@@ -38,15 +38,15 @@ class Proxy:
 
     @property
     def address(self) -> str:
-        """host:port for clients."""
+        """Returns host:port for clients."""
         return f"{HOST}:{self.port}"
 
     async def serve(self) -> asyncio.Server:
-        """Listen, in the running loop."""
+        """Listens, in the running loop."""
         return await asyncio.start_server(self._accept, HOST, self.port)
 
     def cut(self) -> None:
-        """Close every connection, without a word; called in the loop."""
+        """Closes every connection at once; called in the loop."""
         self.cuts += bool(self._writers)
         for writer in self._writers:
             writer.transport.abort()
@@ -122,7 +122,7 @@ class Proxies:
         return self._proxies[broker]
 
     def cut(self, broker: int) -> None:
-        """Close all connections to one broker."""
+        """Closes all connections to one broker."""
         self._loop.call_soon_threadsafe(self._proxies[broker].cut)
 
     async def _serve(self) -> None:

@@ -36,7 +36,7 @@ WINDOW, DEADLINE = 10.0, 5.0
 
 
 class Row(NamedTuple):
-    """What is judged of a group's partition, as in a snapshot; times are ms since 1970."""
+    """The judged values of a group's partition, as in a snapshot; times are ms since 1970."""
 
     consumer_group: str
     topic: str
@@ -59,8 +59,10 @@ class Killed(BaseException):
 
 
 class Store(FolderStore):
-    """A folder that fails. While `failing` nothing works, after `hangs` seconds; with `dies_after`
-    the process is killed after so many objects were written. `failures` counts what failed or hung.
+    """A folder that fails.
+
+    While it is `failing`, each call fails after `hangs` seconds. With `dies_after` the process is
+    killed after this many objects were written. `failures` counts calls that failed or hung.
     """
 
     failing = False
@@ -69,17 +71,17 @@ class Store(FolderStore):
     dies_after: int | None = None
 
     def keys(self, prefix: str, after: str = "") -> list[str]:
-        """As the folder, unless it fails."""
+        """Returns the keys as the folder does, unless it fails."""
         self._answer()
         return super().keys(prefix, after)
 
     def read(self, key: str) -> bytes:
-        """As the folder, unless it fails."""
+        """Returns the bytes as the folder does, unless it fails."""
         self._answer()
         return super().read(key)
 
     def write_once(self, key: str, data: bytes) -> bool:
-        """As the folder, unless it fails or the process ends here."""
+        """Writes as the folder does, unless it fails or the process ends here."""
         self._answer()
         if self.dies_after is not None:
             if self.dies_after == 0:
@@ -107,11 +109,11 @@ class Secret:
         return any(password in text for password in self._stages.values())
 
     def rotate(self, password: str) -> None:
-        """The new password is current, and what was current is the previous one."""
+        """Makes the new password current, and the current one the previous."""
         self._stages = {"AWSCURRENT": password, "AWSPREVIOUS": self._stages["AWSCURRENT"]}
 
     def get_secret_value(self, *, SecretId: str, VersionStage: str) -> Mapping[str, Any]:  # noqa: N803
-        """As boto3 answers."""
+        """Returns the secret as boto3 does."""
         if VersionStage not in self._stages:
             response: Any = {"Error": {"Code": "ResourceNotFoundException", "Message": SecretId}}
             raise ClientError(response, "GetSecretValue")
@@ -121,11 +123,11 @@ class Secret:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run, with what it found and published. Times are seconds since 1970.
+    """One run, with its rows and its log. Times are seconds since 1970.
 
     `ahead` is how far the collector's clock was ahead of this machine's. `rows` are None if nothing
-    was read. `log` holds its warnings. `calm`: the last fault was over two runs before. `leaked`: a
-    password stands in something that it published. `during` names the faults of its time.
+    was read. `log` holds its warnings. `calm` is True if the last fault was over two runs before.
+    `leaked` is True if its output holds a password. `during` names the faults of its time.
     """
 
     number: int
@@ -146,7 +148,7 @@ class _RecordingLogger:
         self.lines: list[str] = []
 
     def warning(self, message: str, /) -> None:
-        """One line."""
+        """Keeps one line."""
         self.lines.append(message)
 
 
@@ -188,7 +190,7 @@ class Subject:
         self._source.close()
 
     def run(self, number: int, taken_at: int) -> Run:
-        """Makes one run. Raises what is no ReporterError."""
+        """Makes one run. Raises only errors that are not a ReporterError."""
         self._logger.lines.clear()
         self._stream.seek(self._stream.truncate(0))
         began, ahead = time.time(), self.ahead_ms / 1_000
@@ -217,7 +219,7 @@ class Subject:
 
 
 def read_rows(frame: Frame) -> list[Row]:
-    """Returns what is judged of a frame; None for unknown."""
+    """Returns the judged columns of a frame; None for unknown."""
     return [
         Row(*each)
         for each in zip(*(frame.columns[name].to_list() for name in Row._fields), strict=True)

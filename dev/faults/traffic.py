@@ -77,7 +77,7 @@ class Traffic:
         self.on = {on.prefix: on for _, on in self._on}
         self.topics = {f"{prefix}.{TOPIC}": on for prefix, on in self.on.items()}
         self.committers = [f"{PREFIX}{habit}-{n}" for n in range(2) for habit in _HABITS]
-        # Whoever deletes topics or groups holds it, so that nobody commits there meanwhile.
+        # A fault holds it while it deletes topics or groups, so that no commit is made meanwhile.
         self._committing = Lock()
 
     def __enter__(self) -> Self:
@@ -95,11 +95,11 @@ class Traffic:
 
     @property
     def groups(self) -> list[str]:
-        """All groups, with members and without."""
+        """Returns all groups, with members and without."""
         return [*self.committers, *(name for on in self.on.values() for name in on.names.values())]
 
     def finish(self) -> None:
-        """Ends the writing, and reads back what the brokers hold of commits and records."""
+        """Ends the writing, and reads back the brokers' commits and records."""
         self._scene.over.set()
         for thread in self._threads:
             thread.join(_STOPS_WITHIN)

@@ -16,12 +16,12 @@ from dev.kafka.jars import KafkaServer, run_program
 
 
 def reading(archive: Path) -> tuple[str, ...]:
-    """Java's options; one that it refuses, or does not find, it does without, in silence."""
+    """Returns Java's options to use an archive; Java silently ignores a missing or unfit one."""
     return f"-XX:SharedArchiveFile={archive}", "-Xshare:auto", "-Xlog:cds=off"
 
 
 def writing(archive: Path) -> tuple[str, ...]:
-    """Java's options: a process that ends in good order leaves its classes there."""
+    """Returns Java's options to write the archive when the process ends normally."""
     return f"-XX:ArchiveClassesAtExit={archive}", "-Xlog:cds=off", "-Xlog:cds+dynamic=off"
 
 

@@ -92,59 +92,59 @@ class KafkaCluster:
 
     @property
     def node_ids(self) -> tuple[int, ...]:
-        """All nodes, those that do not run included."""
+        """Returns the ids of all nodes, including nodes that do not run."""
         return tuple(node.id for node in self._nodes)
 
     def bootstrap(self, protocol: Protocol = "SASL_SSL") -> str:
-        """Return host:port,host:port of all nodes."""
+        """Returns host:port,host:port of all nodes."""
         return ",".join(node.address(protocol) for node in self._nodes)
 
     def broker_address(self, node: int, protocol: Protocol = "SASL_SSL") -> str:
-        """Return host:port of one node."""
+        """Returns host:port of one node."""
         return self._nodes[self.node_ids.index(node)].address(protocol)
 
     def advertise(self, node: int, protocol: Protocol, address: str) -> None:
-        """Let a node name another address to clients, as of a proxy; before the cluster starts."""
+        """Makes a node advertise another address, such as a proxy's. Call it before the start."""
         self._advertised.setdefault(node, {})[protocol] = address
 
     def client_config(self, user: str = "admin", protocol: Protocol = "SASL_SSL") -> dict[str, Any]:
-        """Configure a confluent-kafka client (secrets inside); PLAINTEXT takes no user."""
+        """Returns a confluent-kafka client's configuration, with secrets; PLAINTEXT has no user."""
         login = self.client_pair(user) if protocol == "SSL" else self.users[user]
         return client_config(self.bootstrap(protocol), protocol, login, self.cafile)
 
     def client_pair(self, user: str, until: datetime | None = None) -> ClientPair:
-        """Issue a certificate, for a while, by which the SSL listener takes a client for a user."""
+        """Issues a certificate with which the SSL listener takes a client for a user."""
         return self._authority.client(user, until)
 
     def admin(self) -> AdminClient:
-        """Return the one client that may do all, without login; log lines are off."""
+        """Returns the one client with all rights, without login; its log is off."""
         if self._admin is None:
             self._admin = quiet_admin(self.client_config(protocol="PLAINTEXT"))
             end_with_the_process(self._admin)
         return self._admin
 
     def alive(self, node: int) -> bool:
-        """Whether the node's process exists; a paused one does."""
+        """Returns True if the node's process exists, even if it is paused."""
         return self._processes[node].alive
 
     def stop(self, node: int) -> None:
-        """Shut a node down in good order; returns when its process is gone."""
+        """Shuts a node down; returns when its process is gone."""
         self._processes[node].stop()
 
     def kill(self, node: int) -> None:
-        """End a node like a power cut; returns when its process is gone."""
+        """Ends a node as a power cut does; returns when its process is gone."""
         self._processes[node].kill()
 
     def pause(self, node: int) -> None:
-        """Freeze a node: it keeps its connections and answers nothing until `resume`."""
+        """Pauses a node: it keeps its connections and answers nothing until `resume`."""
         self._processes[node].pause()
 
     def resume(self, node: int) -> None:
-        """Let a paused node go on; others may have put it out of the cluster meanwhile."""
+        """Lets a paused node go on; others may have removed it from the cluster meanwhile."""
         self._processes[node].resume()
 
     def start(self, node: int) -> None:
-        """Start a node that was stopped, on its old ports; returns when it is back for all."""
+        """Starts a stopped node on its old ports; returns when all others see it."""
         process = self._processes[node]
         process.start()
         wait_for_broker(process, brokers=1)
@@ -152,15 +152,15 @@ class KafkaCluster:
         wait_until(lambda: node in brokers_seen(admin), what=f"node {node} seen by the others")
 
     def add_acl(self, *acls: AclBinding) -> None:
-        """Store bindings made by `dev.kafka.access.acl`; brokers follow in milliseconds."""
+        """Stores bindings made by `dev.kafka.access.acl`; brokers follow in milliseconds."""
         create_acls(self.admin(), list(acls))
 
     def remove_acl(self, *acls: AclBinding) -> None:
-        """Take bindings back, exactly as they were added."""
+        """Removes bindings, exactly as they were added."""
         wait_for(self.admin().delete_acls([_exactly(binding) for binding in acls]))
 
     def close(self) -> None:
-        """Kill all nodes and remove the folder; a second time does nothing."""
+        """Kills all nodes and removes the folder; a second call does nothing."""
         for process in self._processes.values():
             process.kill()
         if self._guard is not None:
@@ -191,7 +191,8 @@ class KafkaCluster:
         server.copy_bootstrap(node.data)
 
     def _admit_users(self) -> None:
-        # ACLs first: brokers replay in this order, so who can log in has its permissions.
+        # ACLs come first: brokers replay in this order, so a user who can log in has its
+        # permissions.
         create_acls(self.admin(), monitor_acls())
         create_users(self.admin(), self.users)
         wait_for_coordinators(
@@ -208,15 +209,15 @@ class KafkaCluster:
 
 @cache
 def quick_start(server: KafkaServer) -> tuple[str, ...]:
-    """Java's options for brokers and Kafka's own tools that live for seconds or minutes."""
+    """Returns Java's options for brokers and tools that live for seconds or minutes."""
     archive = archive_of(server, _leave_classes)
     return QUICK_START if archive is None else (*QUICK_START, *reading(archive))
 
 
 def run_group_tool(cluster: KafkaCluster, *arguments: str) -> str:
-    """Return what kafka-consumer-groups prints. Raises KafkaClusterError if it fails."""
+    """Returns the output of kafka-consumer-groups. Raises KafkaClusterError if it fails."""
     server = kafka_server()
-    # Where it was before Kafka had it in Java (KAFKA-14589).
+    # The tool had another place before it was written in Java (KAFKA-14589).
     package = "kafka.admin" if kafka_version() < (3, 8) else "org.apache.kafka.tools.consumer.group"
     command = ["java", *quick_start(server), "-cp", server.class_path]
     command += [f"{package}.ConsumerGroupCommand", "--bootstrap-server"]

@@ -3,4 +3,4 @@
 
 
 class KafkaClusterError(Exception):
-    """The cluster cannot do what was asked; the message is a sentence for a person."""
+    """The cluster cannot do a request; the message is a sentence for a person."""

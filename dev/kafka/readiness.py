@@ -16,11 +16,11 @@ from dev.kafka.errors import KafkaClusterError
 from dev.kafka.node.process import BrokerProcess
 from dev.kafka.node.settings import HOST
 
-# Far more than anything takes, on a busy machine as well: only what hangs reaches it.
+# Far more than any step takes, even on a busy machine: only a step that hangs takes longer.
 READY_WITHIN = 240.0
 # Seconds, the most that librdkafka takes. It keeps a group request that timed out before it was
-# sent, and aborts the whole process when a broker next comes or goes (its issue 4605). So none
-# may time out: who asks stops waiting instead.
+# sent, and aborts the whole process when a broker next comes or goes (its issue 4605). So no
+# request may time out: the caller stops waiting instead.
 NEVER_TIMES_OUT = 3_600.0
 _PAUSE = 0.05
 
@@ -82,7 +82,7 @@ def brokers_seen(admin: AdminClient, *, timeout: float = 2.0) -> frozenset[int]:
 def wait_for_topics(servers: str, topics: Collection[str]) -> None:
     """Waits until each broker (host:port,host:port) knows a leader of all partitions of the topics.
 
-    A member that joins sooner is assigned none of a topic that its broker has not heard of.
+    A member that joins sooner gets no partition of a topic that its broker does not know yet.
     """
     for server in servers.split(","):
         wait_until(partial(_serves, server, topics), what=f"{server} knowing its topics")

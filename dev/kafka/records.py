@@ -107,7 +107,7 @@ def delete_records(admin: AdminClient, starts: Mapping[Place, int]) -> None:
 def read_commits(
     admin: AdminClient, group: str, places: Sequence[Place]
 ) -> dict[Place, int | None]:
-    """Returns what the group has committed, null for nothing. Raises KafkaException."""
+    """Returns the group's commits, null for a partition without one. Raises KafkaException."""
     request = [ConsumerGroupTopicPartitions(group, [TopicPartition(*each) for each in places])]
     futures = admin.list_consumer_group_offsets(request, request_timeout=NEVER_TIMES_OUT)
     answered = futures[group].result(_ANSWERS_WITHIN).topic_partitions

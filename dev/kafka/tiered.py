@@ -10,7 +10,7 @@ from pathlib import Path
 
 from dev.kafka.jars import CACHE, kafka_version, run_program
 
-# Of a topic: what is complete is copied, and at once gone from the brokers' own disks.
+# A topic's settings: complete segments are copied, and deleted from the brokers' disks at once.
 TIERED_TOPIC: Mapping[str, str] = {"remote.storage.enable": "true", "local.retention.ms": "1000"}
 
 

@@ -89,7 +89,7 @@ class Run:
             self._looks[FIRST].append(by_tool)
 
     def judge(self, programs: Sequence[Program]) -> Cells:
-        """Judges what the programs showed by what the brokers' logs hold."""
+        """Judges the programs' values by the brokers' logs."""
         read_logs(self._scene.cluster, self._history)
         cells = {}
         for scenario, on in self.on:

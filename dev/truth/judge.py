@@ -51,7 +51,7 @@ class Cell:
     of: int = 0
 
     def rank(self) -> tuple[Verdict, float]:
-        """Returns what the worst of several is found by, and of equals the one with most."""
+        """Returns the key of the worst of several; of equals, the one with the largest value."""
         return self.verdict, max((high for _, high in self.expected.ranges), default=0.0)
 
 
@@ -62,7 +62,7 @@ def judge(
     looks: Sequence[Look],
     interval: float,
 ) -> Cell:
-    """Judges what a program showed of these partitions, which it reads once an interval."""
+    """Judges a program's values for these partitions, which it reads once an interval."""
     subjects: dict[tuple[object, ...], list[GroupPartition]] = defaultdict(list)
     for key in keys:
         subjects[key if number == LAG else key[:2]].append(key)
@@ -83,7 +83,7 @@ def judge(
 
 
 def judge_value(value: float | None, now: Expected, before: Expected) -> Verdict:
-    """Judges a value by what is true in time, and what was true a while before."""
+    """Judges a value by the truth at its time, and by the truth some time before."""
     if value is None:
         return Verdict.ABSENT if now.present else Verdict.RIGHT
     if now.allows(value):

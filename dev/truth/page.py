@@ -19,10 +19,10 @@ page. So many scenarios each program showed right, late, not at all, or wrong:
 
 {counts}
 """
-# What a program is blamed for on the page.
+# Verdicts for which the page names a program.
 _BLAMED = (Verdict.LATE, Verdict.WRONG)
 
-# By number, scenario's title and program's name.
+# The keys are the number, the scenario's title and the program's name.
 Cells: TypeAlias = Mapping[tuple[int, str, str], Cell]
 
 

@@ -100,7 +100,7 @@ hung broker: a topic on it | the topic's only replica hangs; nothing is written 
 
 
 def read_logs(cluster: KafkaCluster, history: History) -> None:
-    """Takes all commits with their times, and the offsets of which readers are given no record."""
+    """Reads all commits with their times, and the offsets that hold no record for readers."""
     bootstrap = cluster.bootstrap("PLAINTEXT")
     for message in read_messages(bootstrap, _COMMITS):
         _take_commit(message, history)
@@ -115,7 +115,7 @@ def read_logs(cluster: KafkaCluster, history: History) -> None:
 def _take_commit(message: Message, history: History) -> None:
     key, value = bytes(message.key() or b""), message.value()
     version, length = struct.unpack_from(">hh", key)
-    # Others are of groups and their members.
+    # Other versions are about groups and their members.
     if version > 1:
         return
     group, rest = key[4 : 4 + length].decode(), key[4 + length :]

@@ -53,7 +53,7 @@ class BrokerProcess:
         return self._process.pid if self._process is not None and self.alive else None
 
     def raise_if_dead(self) -> None:
-        """Report what the node said last, and where its log lies, unless it runs."""
+        """Raises an error with the node's last output and its log's place, unless it runs."""
         if self.alive:
             return
         words = self.node.log.read_text(encoding="utf-8", errors="replace").splitlines()[-20:]
@@ -62,7 +62,7 @@ class BrokerProcess:
 
     def stop(self) -> None:
         """Asks the process to end (SIGTERM), kills it if it does not, and waits for its end."""
-        # SIGCONT as well, for a paused process would hear of the SIGTERM only when it goes on.
+        # SIGCONT is sent as well, because a paused process gets the SIGTERM only when it goes on.
         self._end(signal.SIGTERM, signal.SIGCONT)
 
     def kill(self) -> None:
