@@ -40,7 +40,7 @@ from kafka_lag import contract
 
 # A history of the world has a row a minute.
 KEEP_EVERY = 6
-# Changes of membership that are no farther apart are one storm, if there are so many.
+# This many changes of membership are one series of rebalances, if they follow closely enough.
 _STORM = 10
 # The largest share of a topic's partitions is uneven from so many times the mean.
 _UNEVEN = 1.5
@@ -53,14 +53,14 @@ Span: TypeAlias = tuple[float, float | None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Planted:
-    """One incident: what a report must say of it, as far as it says anything of it.
+    """One incident with the facts that a report must state, if it states them at all.
 
     `who` is a group, a topic, "broker 2" or "runs". Any of `kinds` is right. `since` is None if it
-    began before the collector's first run, `until` if it was still so at the end. What lasted
-    longest may have begun at `main_since`. Nobody saw the end if it was in a `gap` without runs.
-    `lost` are the least and the most records; a group that reads on while it loses shows none, so
-    None. `age` and `left`: seconds of the oldest record, and until its deletion. `blamed` has
-    columns and values. `decisive`: also if no group is late.
+    began before the collector's first run, `until` if it had not ended. Its longest condition may
+    have begun at `main_since`. If it ended in a `gap` without runs, no run saw its end. `lost` are
+    the least and the most records; a group that reads on while it loses shows none, so None. `age`
+    and `left`: seconds of the oldest record, and until its deletion. `blamed` has columns and
+    values. `decisive`: also if no group is late.
     """
 
     who: str
@@ -183,7 +183,7 @@ def _is_unread(one: Planted) -> bool:
 
 
 def _meets(one: Planted, late: Sequence[Span]) -> bool:
-    """Whether it is part of an incident that has been found."""
+    """Returns True if it is part of an incident that has been found."""
     spans = [(since - LATE - MINUTE, until) for since, until in late]
     return not _is_unread(one) and any(
         _overlaps(one, since, np.inf if until is None else until) for since, until in spans
@@ -196,7 +196,7 @@ def _overlaps(one: Planted, begin: float, end: float) -> bool:
 
 
 def _list_effects(case: Case, group: str) -> Iterator[Planted]:
-    """Yields what each event does to a group if it makes it late."""
+    """Yields the incident of each event that makes the group late."""
     events = [(case.warm_up + second, event) for second, event in case.happens]
     own = [each for each in events if getattr(each[1], "group", None) == group]
     changes = [each for each in own if isinstance(each[1], on.Join | on.Leave)]

@@ -56,7 +56,7 @@ def write_day(
 
 
 def write_case(root: Path, case: Case, *, day: date = DATE, every: int = 1) -> list[Planted]:
-    """Writes the day of a case, which follows its warm-up; returns what is true of it."""
+    """Writes the day of a case, which follows its warm-up; returns its incidents."""
     world = Staged(case).world
     world.keep_every = KEEP_EVERY
     write_day(
@@ -73,7 +73,7 @@ def write_case(root: Path, case: Case, *, day: date = DATE, every: int = 1) -> l
 
 
 def make_rules(case: Case, every: int = 1) -> Rules:
-    """Returns what a configuration would set for the groups."""
+    """Returns the settings of the groups, as a configuration would have them."""
     sla = [(f"^{name}$", each.sla_seconds) for name, each in case.groups.items()]
     return Rules(
         lookup_budget=0,

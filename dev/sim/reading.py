@@ -74,11 +74,11 @@ class Layout:
 class Sight:
     """The state of a cluster in one moment, in the order of a `Layout`.
 
-    Of each partition: `end`, `start` (None: 0), `stable` (up to where committed records can be
-    read), `leader` (-1: none), `replicas`, `in_sync`. Of each row of a group: `committed`, `owner`
-    (place in `members`, -1: none), `commit_epoch`. Of each group: `counts` of members, `states`,
-    `epochs` (unknown: classic protocol), `hashes` of the membership. Of each topic: `ids`,
-    `retention_ms`. All are `compacted`, or none. Where a field is None, the brokers report nothing
+    Each partition has `end`, `start` (None: 0), `stable` (up to where committed records can be
+    read), `leader` (-1: none), `replicas`, `in_sync`. Each row of a group has `committed`, `owner`
+    (place in `members`, -1: none), `commit_epoch`. Each group has `counts` of members, `states`,
+    `epochs` (unknown: classic protocol), `hashes` of the membership. Each topic has `ids`,
+    `retention_ms`. All are `compacted`, or none. If a field is None, the brokers report nothing
     about it.
 
     `unread`, `commits_unread` and `groups_unread` are the reasons why partitions, rows of groups

@@ -16,11 +16,11 @@ from kafka_lag.lag.time_index import NEWEST, LookupResults
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """One partition. Of each offset: its time by the producer's clock, and when it `came`, in ms.
+    """One partition: for each offset its time by the producer's clock, and when it `came`, in ms.
 
-    Offsets below `start` are deleted. Those `gone` hold a marker, or their record was compacted
-    away. A segment has `segment` offsets; the one that `start` lies in still knows the newest time
-    of its deleted records.
+    Offsets below `start` are deleted. Offsets that are `gone` hold a marker, or their record was
+    compacted away. A segment has `segment` offsets. The segment of `start` still knows the newest
+    time of its deleted records.
     """
 
     times: Ints
@@ -36,7 +36,7 @@ class Log:
 
     @property
     def living(self) -> Ints:
-        """The offsets that hold a record."""
+        """Returns the offsets that hold a record."""
         return np.flatnonzero(~self.gone & (np.arange(len(self.gone)) >= self.start))
 
     def end_at(self, moment: int) -> int:

@@ -33,12 +33,12 @@ class Simulated(Protocol):
         """Lets a minute pass."""
 
     def sight(self) -> Sight | None:
-        """Returns what the brokers know now, or None if no run takes place."""
+        """Returns the present state of the cluster, or None if no run takes place."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """Where snapshots are written. If the collector is `cold`, each run starts from them alone."""
+    """The place of snapshots. If the collector is `cold`, each run starts only from them."""
 
     store: FolderStore
     cluster: str
@@ -83,7 +83,8 @@ def run_minutes(
 ) -> Iterator[Snapshot]:
     """Yields the snapshot of each minute except the `unseen` ones, in which no run takes place.
 
-    `change` is called as a minute begins, and may return what is called before each of its steps.
+    `change` is called as a minute begins. It may return a function that is called before each of
+    the minute's steps.
     """
     world.change, world.unseen = change, unseen
     return (each.snapshot for each in run(world, minutes, rules))

@@ -16,7 +16,8 @@ from kafka_lag.lag.columns import Column, Strings
 
 STEP_SECONDS = 10
 STEPS = 60 // STEP_SECONDS
-# What partitions with little to read leave is given to the others in so many rounds.
+# Capacity that partitions with little to read leave over is given to the others in this many
+# rounds.
 _ROUNDS = 4
 # Steps until a task has started or stopped, and of a rebalance in which nobody reads.
 _STARTS, _STOPS, _REBALANCES = 9, 3, 3
@@ -84,7 +85,7 @@ class Services:
         self._paused_until[changed] = self._step + _REBALANCES
 
     def _read(self, capacity: Floats) -> None:
-        """Each member reads as much of each partition, or all that is there."""
+        """Lets each member read equally from its partitions, or all that is there."""
         works = (self._step >= self._paused_until) & (self.running > 0)
         works &= (self._step + 1) % self._poll == 0
         left = np.where(works[self._service], self._end - self._committed, 0.0)
@@ -135,7 +136,7 @@ class Services:
         return Layout.of(sizes, {name: name for name in names})
 
     def sight(self) -> Sight:
-        """Returns what the brokers know now."""
+        """Returns the present state of the cluster."""
         is_stable, runs = self._step >= self._paused_until, self.running > 0
         states = np.where(~runs, 2, np.where(is_stable, 0, 1)).astype(np.int32)
         return Sight(

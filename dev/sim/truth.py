@@ -95,7 +95,7 @@ class Effect:
     until: float = math.inf
 
     def holds(self, second: float, grace: float = 0.0) -> bool:
-        """Whether the cause is one at a second, or was up to `grace` seconds before it."""
+        """Returns True if the cause holds at a second, or did up to `grace` seconds before it."""
         return self.since <= second < self.until + grace
 
 
@@ -110,7 +110,7 @@ def right_causes(case: Case) -> Mapping[str, frozenset[str]]:
 def list_effects(case: Case) -> Mapping[str, tuple[Effect, ...]]:
     """Returns the causes of each group that suffers, with their times; others are healthy.
 
-    Somebody who knows what happened would accept each of them.
+    A person who knows the events would accept each of them.
     """
     late = find_suffering(case)
     right: dict[str, tuple[Effect, ...]] = {}
@@ -139,7 +139,7 @@ Meaning: TypeAlias = tuple[tuple[str, ...], bool, str | None]
 def read_event(case: Case, name: str, event: Event) -> Meaning:
     """Returns what an event means for a group that it makes late.
 
-    This is the table "event -> what is true". Other events harm no group.
+    This is the table from events to the truth. Other events harm no group.
     """
     group, none = case.groups[name], ((), False, None)
     own = getattr(event, "group", name) == name

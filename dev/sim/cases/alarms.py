@@ -36,7 +36,7 @@ class Track:
 
     @property
     def runs(self) -> int:
-        """Number of runs, a minute apart, that see it."""
+        """Returns the number of runs, a minute apart, that see it."""
         return len(self.end) // A_MINUTE
 
     def at_runs(self) -> Ints:
@@ -114,7 +114,7 @@ def _plant_incidents(
     while day < DAYS:
         begin = day * DAY + int(rng.integers(0, DAY))
         what, end = str(rng.choice(["stopped", "slow"])), begin + int(rng.integers(40, 180))
-        # A group that is slow reads a third of what is written now.
+        # A group that is slow reads a third of the present produce rate.
         slow = 0.35 * written[begin : begin + 120].mean()
         capacity[begin:end] = slow if what == "slow" else 0.0
         if end < MINUTES:
@@ -147,7 +147,7 @@ def _steady(rng: Generator) -> Load:
 
 
 def _office(rng: Generator) -> Load:
-    """Busy by day, calm at weekends and on holidays, with a rush now and then."""
+    """Returns a load that is busy by day, calm at weekends and on holidays, with some rushes."""
     rests = _is_weekend() | np.isin(np.arange(MINUTES) // DAY, _HOLIDAYS)
     written = 900 * np.where(rests, 0.08, 0.1 + _wave(6, 12)) * _noise(rng, 0.15)
     for first in rng.integers(0, MINUTES, 12):
@@ -156,7 +156,7 @@ def _office(rng: Generator) -> Load:
 
 
 def _deployed(rng: Generator) -> Load:
-    """Deployed on most weekdays: nobody reads for some minutes."""
+    """Returns a load with a deploy on most weekdays, in which no member reads for some minutes."""
     written, capacity = _with_capacity(600 * _noise(rng, 0.1), 1.6)
     for day in np.flatnonzero(~_is_weekend()[::DAY]):
         if rng.random() < _DEPLOYED_SHARE:
@@ -166,7 +166,7 @@ def _deployed(rng: Generator) -> Load:
 
 
 def _batches(rng: Generator) -> Load:
-    """Written each night in a lump that takes a while; read without a rest."""
+    """Returns a load with a large batch each night, which takes a while to read."""
     written, hour = 60 * _noise(rng, 0.1), int(rng.integers(0, 5))
     for day in range(DAYS):
         first = day * DAY + hour * 60 + int(rng.integers(0, 10))
@@ -175,7 +175,7 @@ def _batches(rng: Generator) -> Load:
 
 
 def _late(rng: Generator) -> Load:
-    """Late at the busiest hour: its hot partition gets more than its reader can read."""
+    """Returns a load whose hot partition gets more at the busiest hour than its member can read."""
     written = 264 * (0.4 + 0.6 * _wave(8, 10)) * _noise(rng, 0.1)
     return written, np.full(MINUTES, float(np.quantile(written, 0.99)) * 0.9)
 

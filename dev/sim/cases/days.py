@@ -2,9 +2,8 @@
 """Whole days of groups for the daily report, with events at given hours.
 
 Most days have a topic `t` and a group `g`, which get the day's name if days share a cluster. Hours
-before 0 belong to the day before, of which the collector saw the last four. The days are in
-`days.txt`: verbs are functions of this module, and other statements are events or fields of the
-group.
+before 0 belong to the day before; the collector saw its last four. The days are in `days.txt`:
+verbs are functions of this module, and other statements are events or fields of the group.
 """
 
 from __future__ import annotations
@@ -45,18 +44,18 @@ def day(name: str, *happens: Happens, rates: Sequence[float] = (2.0, 2.0), **mor
 
 
 def away(begin: float, end: float | None = None, members: int = 2) -> Happens:
-    """Nobody is in the group."""
+    """Returns events in which all members leave the group."""
     back = () if end is None else ((end, events.Join("g", members)),)
     return ((begin, events.Leave("g")), *back)
 
 
 def hang(begin: float, end: float | None = None, *members: int, group: str = "g") -> Happens:
-    """Members are there and read nothing: all, or some."""
+    """Returns an event in which all members, or some, stay and read nothing."""
     return ((begin, events.Hang(group, members or None, _seconds(begin, end))),)
 
 
 def stick(begin: float, end: float, *partitions: int) -> Happens:
-    """Partitions are not read, and others are."""
+    """Returns events in which these partitions are not read, and others are."""
     lasts = _seconds(begin, end)
     return tuple((begin, events.Poison("g", number, lasts=lasts)) for number in partitions)
 
@@ -64,7 +63,7 @@ def stick(begin: float, end: float, *partitions: int) -> Happens:
 def slow(
     begin: float, end: float | None, share: float, *members: int, load: float | Sequence[float] = 2
 ) -> Happens:
-    """Members read a share of what is written to what they own, in records/s."""
+    """Returns an event in which members read a share of the load of their partitions."""
     loads = (load,) if isinstance(load, int | float) else tuple(load)
     ms = tuple(1_000.0 / (share * each) for each in loads)
     lasts = _seconds(begin, end)
@@ -72,13 +71,13 @@ def slow(
 
 
 def unread(begin: float, end: float | None, reason: str, **what: Any) -> Happens:
-    """The group is not answered, or what is named instead."""
+    """Returns an event in which brokers do not answer about the group, or about the named items."""
     what = what or {"group": "g"}
     return ((begin, events.Unread(reason, **what, lasts=_seconds(begin, end))),)
 
 
 def replaced(first: float, every: float, times: int) -> Happens:
-    """The last member of four is replaced, again and again after so many minutes."""
+    """Returns events in which the last of four members is replaced every so often, in minutes."""
     hours = [first + turn * every * MINUTE for turn in range(times)]
     change = (events.Leave("g", (3,)), events.Join("g"))
     return tuple((hour, event) for hour in hours for event in change)
@@ -126,7 +125,7 @@ DAYS: Mapping[str, tuple[Case, ...]] = {
 
 
 def merge(name: str, days: Iterable[Case]) -> Case:
-    """Returns one cluster of many days, of which the collector sees nothing before it is deployed.
+    """Returns one cluster of many days; the collector sees no run before it is deployed.
 
     A group `g` is named after its day, and everything else has the day's name before its own.
     """

@@ -18,7 +18,7 @@ from dev.sim.reading import Ints
 from dev.sim.records import Log
 
 Random: TypeAlias = np.random.Generator
-# Returns the times of records, the last of which are about as old as the moment given.
+# Returns the times of records; the last ones are about as old as the given moment.
 Times: TypeAlias = Callable[[Random, int], Ints]
 Logs: TypeAlias = Callable[[Random, int], Sequence[Log]]
 
@@ -98,7 +98,7 @@ def at_once(rng: Random, now: int, runs: int = 3, size: int = 2_500) -> Ints:
 
 
 def late(rng: Random, now: int) -> Ints:
-    """Draws records of which every tenth comes up to six hours after its time."""
+    """Draws records; every tenth comes up to six hours after its time."""
     times = steady(rng, now)
     some = rng.choice(len(times), len(times) // 10, replace=False)
     times[some] -= rng.integers(0, 6 * HOUR, len(some))
@@ -179,7 +179,7 @@ def _delete(share: float, logs: Logs, rng: Random, now: int) -> list[Log]:
 
 
 def _in_transactions(rng: Random, now: int) -> Log:
-    """Draws seconds of short transactions, each of which ends with a marker."""
+    """Draws seconds of short transactions that each end with a marker."""
     times = by_chance(rng, now, 250, 12_000)
     log = Log.of(times)
     log.gone[np.append(rng.choice(len(times), len(times) // 5), -1)] = True

@@ -43,7 +43,7 @@ class MetricStat:
     period: int
 
     def value(self, metrics: Metrics, end: int, seen: int) -> float | None:
-        """Return the value of the period that ends with the minute `end`, as arrived by `seen`."""
+        """Returns the value of the period that ends with the minute `end`, as arrived by `seen`."""
         minutes = range(end - self.period + 1, end + 1)
         return metrics.point(self.series, self.statistic, minutes, seen)
 
@@ -63,10 +63,10 @@ class Watched:
     def of(
         cls, properties: Properties, band: float | None = None, series: Series | None = None
     ) -> Watched:
-        """From CloudFormation properties.
+        """Returns the watched value of an alarm with these CloudFormation properties.
 
         `band` is the upper edge that an anomaly alarm has learnt, `series` the contributor of an
-        alarm on a query. Raises ValueError for what is not modelled.
+        alarm on a query. Raises ValueError for a property that is not modelled.
         """
         stats, expression = _read(properties, series)
         periods = {stat.period for stat in stats.values()}
@@ -82,7 +82,7 @@ class Watched:
         return cls(stats, expression, periods.pop(), compared, bound, counts)
 
     def values(self, metrics: Metrics, now: int, assumed: Assumptions) -> list[float | None]:
-        """The evaluation range as it is seen at the end of minute `now`, oldest first."""
+        """Returns the evaluation range as it is seen at the end of minute `now`, oldest first."""
         count = self.counts.periods + assumed.extra_points
         ends = range(now - (count - 1) * self.period, now + 1, self.period)
         columns = {
@@ -98,12 +98,12 @@ class Watched:
         return [self.expression.value(dict(zip(columns, row, strict=True)), empty) for row in rows]
 
     def points(self, values: list[float | None]) -> list[Point]:
-        """Return for each value whether it breaches; null if it is missing."""
+        """Returns for each value whether it breaches; null if it is missing."""
         breaches = _OPERATORS[self.operator]
         return [None if value is None else breaches(value, self.bound) for value in values]
 
     def first(self, metrics: Metrics, seen: int) -> int | None:
-        """The first minute in which each of its metrics has had a value, None before."""
+        """Returns the first minute in which each of its metrics has had a value, None before."""
         found = [metrics.first(stat.series, seen) for stat in self.stats.values()]
         known = [minute for minute in found if minute is not None]
         return max(known) if len(known) == len(found) else None
@@ -138,7 +138,7 @@ def _stat(metric: Properties, statistic: str, period: int) -> MetricStat:
 
 
 def series_of(properties: Properties) -> Series:
-    """The one metric that an alarm watches. Raises ValueError for an alarm on several."""
+    """Returns the one metric that an alarm watches. Raises ValueError if it watches several."""
     stats, _ = _read(properties, None)
     if len(stats) != 1:
         raise ValueError("the alarm is on math over several metrics")
@@ -147,12 +147,12 @@ def series_of(properties: Properties) -> Series:
 
 
 def is_query(properties: Properties) -> bool:
-    """Whether it is an alarm on a Metrics Insights query. Raises ValueError for another shape."""
+    """Returns True for an alarm on a Metrics Insights query. Raises ValueError for other shapes."""
     return bool(_find_queries(properties))
 
 
 def find_contributors(properties: Properties, metrics: Metrics) -> Iterator[Series]:
-    """The series that a query returns: exactly its dimensions, no coarser and no finer level.
+    """Yields the series that a query returns: with its dimensions exactly, no fewer and no more.
 
     Raises ValueError for an alarm without a query.
     """

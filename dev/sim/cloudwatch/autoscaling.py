@@ -48,7 +48,7 @@ def series_of_group(name: str, group: str, cluster: str = CLUSTER) -> Series:
 
 
 def watched_by(rule: ScalingRule, cluster: str = CLUSTER, interval_minutes: int = 1) -> Watched:
-    """Returns what the rule's alarm compares with its threshold."""
+    """Returns the value that the rule's alarm compares with its threshold."""
 
     def stat(metric: GroupMetric) -> MetricStat:
         series = series_of_group(metric.name, metric.group, cluster)
@@ -72,11 +72,11 @@ class _Cooldown:
         self._until, self._added, self._out = 0, 0, True
 
     def added(self, minute: int) -> int:
-        """Tasks that count as part of the next step out."""
+        """Returns the tasks that count as part of the next step out."""
         return self._added if minute < self._until and self._out else 0
 
     def allows(self, minute: int, old: int, new: int) -> bool:
-        """Return true if the number may change: out always, in once the cooldown is over."""
+        """Returns true if the number may change: out always, in once the cooldown is over."""
         return new > old or (new < old and minute >= self._until)
 
     def begin(self, minute: int, old: int, new: int) -> None:
@@ -127,7 +127,7 @@ class _Policy:
         known = [value for value in values if value is not None][-self._watched.counts.periods :]
         if known:
             self._value = max(known) if self._above else min(known)
-        # Of an alarm that fires without any value, it is the last one that it saw.
+        # If an alarm fires without any value, its last known value counts.
         return self._value
 
 
@@ -146,7 +146,7 @@ class Service:
         self._policies = [_Policy(rule, metrics, assumed) for rule in rules]
 
     def minute(self, now: int) -> int:
-        """Act at the end of a minute. Return the change of the number of tasks."""
+        """Acts at the end of a minute and returns the change of the number of tasks."""
         wanted = [(policy.wants(now, self.tasks), policy) for policy in self._policies]
         acting = [(tasks, policy) for tasks, policy in wanted if tasks is not None]
         if not acting or self._scaling.suspended:

@@ -8,17 +8,17 @@ from typing import TypeAlias
 
 from kafka_lag_config.simulation.evaluation import ALARM, INSUFFICIENT_DATA, OK, Counts
 
-# A data point: breaching or not, None where it is missing.
+# A data point: breaching or not, None if it is missing.
 Point: TypeAlias = bool | None
 
 
 def state_of(
     points: Sequence[Point], counts: Counts, previous: str, undecided: str = "retain"
 ) -> str:
-    """The state after these points of the evaluation range, oldest first.
+    """Returns the state after these points of the evaluation range, oldest first.
 
-    As many real points as there are periods decide alone, the newest of them. With fewer, all of
-    them count, and missing ones are filled in only up to the number of periods.
+    If there are as many real points as periods, the newest of them decide. If there are fewer, all
+    of them count, and missing points are filled in only up to the number of periods.
     """
     real = [point for point in points if point is not None]
     missing = counts.periods - len(real)
@@ -39,7 +39,10 @@ def _counted(breaching: int, counts: Counts) -> str:
 
 
 def _breaches_and_gaps(points: Sequence[Point], counts: Counts, undecided: str) -> str:
-    """AWS's rule on premature alarms: the oldest breach must be no younger than M points."""
+    """Returns the state by AWS's rule on premature alarms.
+
+    The oldest breach must be no younger than M points.
+    """
     if all(point is None for point in points):
         return INSUFFICIENT_DATA
     oldest = next(index for index, point in enumerate(points) if point is not None)

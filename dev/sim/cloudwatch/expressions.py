@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-# What an expression needs of a metric: its value now, and whether any value is in the range.
+# The present value of each metric, None if it is missing.
 Values = Mapping[str, float | None]
 
 _OPERATORS: Mapping[type[ast.AST], Callable[[Any, Any], Any]] = {
@@ -40,15 +40,15 @@ class Expression:
     text: str
 
     def value(self, values: Values, empty: frozenset[str] = frozenset()) -> float | None:
-        """The result at a time at which the metrics have these values, None where it has none.
+        """Returns the result for these values of the metrics, None without a result.
 
-        `empty`: the metrics that FILL leaves as they are. Raises ValueError for what is not
-        modelled.
+        `empty` are the metrics that FILL leaves as they are. Raises ValueError for an expression
+        that is not modelled.
         """
         return self._find(_parse(self.text), values, empty)
 
     def names(self) -> Iterator[str]:
-        """The ids of the metrics in it."""
+        """Yields the ids of the metrics in it."""
         nodes = list(ast.walk(_parse(self.text)))
         called = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
         yield from (n.id for n in nodes if isinstance(n, ast.Name) and id(n) not in called)

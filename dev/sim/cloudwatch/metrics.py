@@ -31,12 +31,12 @@ class Series:
 
     @classmethod
     def of(cls, namespace: str, name: str, dimensions: Mapping[str, str]) -> Series:
-        """A series by its dimensions' names and values."""
+        """Returns a series by its dimensions' names and values."""
         return cls(namespace, name, frozenset(dimensions.items()))
 
     @classmethod
     def described(cls, metric: Mapping[str, Any]) -> Series:
-        """The series that an alarm's properties, or their `Metric`, name."""
+        """Returns the series that an alarm's properties, or their `Metric`, name."""
         dimensions = {each["Name"]: each["Value"] for each in metric.get("Dimensions", ())}
         return cls.of(metric["Namespace"], metric["MetricName"], dimensions)
 
@@ -44,8 +44,7 @@ class Series:
 class Metrics:
     """Values by minute since `epoch`, ms UTC; each is seen `delay` minutes after its own minute.
 
-    Nothing is merged: a line that is fed twice counts twice, as embedded metrics are delivered at
-    least once.
+    A line that is fed twice counts twice, because embedded metrics are delivered at least once.
     """
 
     def __init__(self, epoch: int = 0, delay: int = 0) -> None:
@@ -70,24 +69,24 @@ class Metrics:
                             self.put(series, minute, value, delay)
 
     def put(self, series: Series, minute: int, value: float, delay: int | None = None) -> None:
-        """One value, as PutMetricData or a service such as Lambda publishes it."""
+        """Adds one value, as PutMetricData or a service such as Lambda publishes it."""
         arrives = minute + (self._delay if delay is None else delay)
         self._values[series][minute].append((value, arrives))
 
     def series(self) -> Iterator[Series]:
-        """All that ever had a value."""
+        """Yields all series that ever had a value."""
         yield from tuple(self._values)
 
     def first(self, series: Series, seen: int) -> int | None:
-        """The first minute of which a value is seen by the minute `seen`, None where none is."""
+        """Returns the first minute with a value that is seen by the minute `seen`, else None."""
         minutes = self._values.get(series, {}).items()
         known = [minute for minute, values in minutes if any(at <= seen for _, at in values)]
         return min(known, default=None)
 
     def point(self, series: Series, statistic: str, minutes: range, seen: int) -> float | None:
-        """The statistic of the values of these minutes that have arrived by the minute `seen`.
+        """Returns the statistic of the values of these minutes that arrived by the minute `seen`.
 
-        None without any.
+        Returns None without a value.
         """
         by_minute = self._values.get(series, {})
         found = (each for minute in minutes for each in by_minute.get(minute, ()))
@@ -96,7 +95,7 @@ class Metrics:
 
 
 def minutes_of(period_seconds: int) -> int:
-    """A period in whole minutes. Raises ValueError for periods of seconds."""
+    """Returns a period in whole minutes. Raises ValueError for periods of seconds."""
     minutes, rest = divmod(period_seconds, 60)
     if rest or not minutes:
         raise ValueError(

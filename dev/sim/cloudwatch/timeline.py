@@ -43,7 +43,7 @@ def states(
     assumed: Assumptions = _ASSUMED,
     band: float | None = None,
 ) -> list[str]:
-    """The state at the end of each minute of an alarm created in the first of them.
+    """Returns an alarm's state at the end of each minute; it is created in the first of them.
 
     It begins in INSUFFICIENT_DATA. Raises ValueError for an alarm with contributors.
     """
@@ -101,7 +101,7 @@ def _contributor(
 
 
 def transitions(observed: Sequence[str], start: int = 0) -> list[tuple[int, str]]:
-    """Each minute in which a state is another than the one before, and which; `start` the first."""
+    """Returns each minute in which the state changes, and the new state; `start` is the first."""
     pairs = zip(observed, [INSUFFICIENT_DATA, *observed], strict=False)
     return [(at, state) for at, (state, old) in enumerate(pairs, start) if state != old]
 
@@ -109,7 +109,7 @@ def transitions(observed: Sequence[str], start: int = 0) -> list[tuple[int, str]
 def invocations(
     properties: Properties, observed: Sequence[str], start: int = 0
 ) -> list[Invocation]:
-    """Return an alarm's invocations: each action once when its state begins.
+    """Returns an alarm's invocations: each action once when its state begins.
 
     A scaling policy is invoked in every minute again for as long as the state lasts.
     """

@@ -29,7 +29,7 @@ LAG, AGE = 0, 1
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What may be shown. `present`: there must be a value (True), must not (False), may (None)."""
+    """The right values; `present`: a value must (True), must not (False) or may (None) be shown."""
 
     present: bool | None
     ranges: tuple[Range, ...] = ()
@@ -115,7 +115,7 @@ class History:
     def expect(
         self, number: int, keys: Iterable[GroupPartition], since: float, until: float
     ) -> Expected:
-        """Returns what is true at some moment of the time; of several partitions the worst."""
+        """Returns the right values at some moment of the time; of several partitions the worst."""
         known = [
             each
             for each in (self._expect(number, key, since, until) for key in keys)

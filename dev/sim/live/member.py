@@ -71,7 +71,7 @@ class _Member:
             self.leaves |= orders.leaves
 
     def work(self) -> None:
-        """Processes what is due, or waits a moment if nothing is."""
+        """Processes the records that are due, or waits a moment if none is."""
         if self.hangs:
             time.sleep(_POLL)
             return

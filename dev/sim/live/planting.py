@@ -40,7 +40,7 @@ _ODD = 'orders: für \\ "x" {y}=1, z'
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """A case of the simulator with what is planted before, and what changes while programs run."""
+    """A case of the simulator with its planted state, and the changes while programs run."""
 
     title: str
     planted: str

@@ -52,7 +52,7 @@ _PROCESSES.set_forkserver_preload(["dev.sim.live.member"])
 
 @dataclass(slots=True)
 class Scene:
-    """What all cases of a wave share; `errors` are pairs of a case and what went wrong."""
+    """The parts that all cases of a wave share; `errors` are pairs of a case and its fault."""
 
     cluster: KafkaCluster
     writer: Writer
@@ -87,7 +87,7 @@ class Members:
 
     @property
     def numbers(self) -> list[int]:
-        """The numbers of the members that are there."""
+        """Returns the numbers of the present members."""
         return sorted(self._members)
 
     def start(self, number: int, ms: float | None = None) -> None:
@@ -108,7 +108,7 @@ class Members:
                 member.order(orders)
 
     def order(self, orders: Orders, numbers: Iterable[int] | None = None) -> None:
-        """Orders these members; without numbers, all of them and those that come later."""
+        """Orders these members; without numbers, all present and later members."""
         with self.lock:
             if numbers is None:
                 self._orders.append(orders)
@@ -258,7 +258,7 @@ class Stage:
             self._later(lasts, undo)
 
     def _change(self, event: Event) -> Callable[[], None] | None:
-        """Changes what the event changes; returns what undoes it, or None."""
+        """Makes the event happen; returns a function that undoes it, or None."""
         topics, members = self._topics, self._members
         match event:
             case on.Produce(topic, times, ramp):
@@ -442,7 +442,7 @@ class Stage:
         )
 
     def _retain(self, name: str, seconds: float, *, by_size: bool) -> None:
-        """Deletes records by age, or what is more than comes to a partition in the real seconds."""
+        """Deletes records by age, or by a partition's size in real seconds of its rate."""
         topic = self.case.topics[name]
         size = seconds * max(topic.rates) * (RECORD_BYTES + _MORE_BYTES_IN_LOG)
         entry = ConfigEntry(

@@ -191,7 +191,7 @@ class _Wave:
         source.close()
 
     def _look(self, watched: Watched, snapshot: Snapshot) -> None:
-        """Keeps a run, and ends the case once it has shown what is judged."""
+        """Keeps a run, and ends the case once it has shown all judged values."""
         watched.snapshots.append(snapshot)
         troubled = find_troubled(snapshot)
         if not watched.ends:

@@ -10,7 +10,7 @@ from rich.table import Table
 
 
 def print_lines(title: str, columns: str, lines: Iterable[tuple[Sequence[object], str]]) -> bool:
-    """Prints the cells of each line and what is wrong; returns whether nothing is."""
+    """Prints the cells and faults of each line; returns True if there are no faults."""
     table, right = Table(*columns.split(" | "), "fault", title=title), True
     for cells, fault in lines:
         table.add_row(*map(str, cells), f"[red]{fault}" if fault else "")

@@ -35,7 +35,7 @@ _HOUR_OF_RUNS = 60
 _ALLOWED, _ALLOWED_SHARE = 2.0, 0.003
 # A stated error may be too small by so many seconds, as clocks differ.
 _SLACK = 2.0
-# Look-ups that a search may need, and those that are allowed on average, for each commit.
+# Look-ups that a search may need, and look-ups that each commit may take on average.
 _SUFFICIENT, _MOST, _MOST_MOVING = 50, 5.0, 3.0
 # In an hour of runs a compacted topic costs about as much as in the first run.
 _MOST_AGAIN = 1.1
@@ -76,7 +76,7 @@ class Planted:
         self.index.answers = self._looks and self._minute >= self._past
 
     def sight(self) -> Sight:
-        """Returns what the run sees."""
+        """Returns the state that the run sees."""
         left = max(self._past - self._minute, 0)
         moment = FIRST - left * MINUTE + _READ[1]
         start = np.array([log.start for log in self.logs])
@@ -108,7 +108,8 @@ class Planted:
 class Verdict:
     """What a run comes to. `p95` of the errors is in seconds, and `share` of what is allowed.
 
-    `beyond`: seconds by which the worst age is farther off than stated. `faults`: what is wrong.
+    `beyond`: seconds by which the worst age is farther off than stated. `faults`: the faults in
+    words.
     """
 
     case: str
@@ -159,11 +160,11 @@ def judge(case: Case, name: str, world: Planted, reports: Sequence[LagReport]) -
 def compare(
     came: Floats, by_clock: Floats, said: Floats, error: Floats
 ) -> tuple[float, float, float]:
-    """Returns `p95`, `share` and `beyond` of a verdict by true ages and what was said, in s."""
+    """Returns `p95`, `share` and `beyond` of a verdict by true ages and stated ages, in s."""
     true = np.where(by_clock >= 0, by_clock, came)
     errors = np.where(np.isnan(said), np.inf, np.abs(said - true))
     allowed = np.maximum(_ALLOWED, _ALLOWED_SHARE * true)
-    # Where a clock says that a record is yet to come, only what is stated is judged.
+    # If a clock dates a record in the future, only the stated error is judged.
     judged = by_clock >= 0
     p95, share = (_find_p95(each[judged]) for each in (errors, errors / allowed))
     # An age without an error is a least one.
@@ -206,7 +207,7 @@ def _is_impossible(report: LagReport) -> bool:
 
 
 def print_verdicts(options: Namespace) -> bool:
-    """Prints a line for each run of each case; without look-ups only what is stated counts."""
+    """Prints a line for each run of each case; without look-ups only the stated error counts."""
     chosen = [case for case in CASES if case.name.startswith(options.only)]
     columns = "case | run | rows | p95 off, s | of allowed | beyond, s | look-ups"
     return print_lines(

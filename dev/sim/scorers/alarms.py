@@ -26,7 +26,7 @@ from kafka_lag_cli.replay.recorded import Recorded
 from kafka_lag_cli.state.groups_over_time import GroupsOverTime, Period
 from kafka_lag_config.cluster import Cluster
 
-# The days that choose a proposal, and those that are set aside, as in proposals.
+# The days that choose a proposal, and the days set aside, as in proposals.
 SPLIT = MINUTES * 2 // 3
 # Pages a month that SLAs are proposed for: half as many again as there are incidents. A budget
 # below these buys silence with incidents.
@@ -38,7 +38,7 @@ _OK, _WARN, _ERR = (float(contract.GROUP_STATUS_VALUES[each]) for each in ("OK",
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """When somebody is woken for which group, a minute of the days."""
+    """A page for a group; `begin` is a minute of the days."""
 
     group: str
     begin: int
@@ -46,9 +46,9 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Of the days set aside: incidents that page and all, false pages, minutes until the pages.
+    """The verdict on the days set aside: incidents, false pages, and minutes until the pages.
 
-    `kept`: groups, of `groups`, that keep their budget.
+    `kept` is how many of the `groups` keep their budget.
     """
 
     seed: int
@@ -60,7 +60,7 @@ class Verdict:
 
     @property
     def missed(self) -> bool:
-        """Whether too few incidents page, or too few budgets are kept."""
+        """Returns True if too few incidents page, or too few budgets are kept."""
         unfound = len(self.delays) < _LEAST_FOUND * self.incidents
         return unfound or self.kept < _LEAST_KEPT * self.groups
 
@@ -101,7 +101,7 @@ def keeps_budget(proposal: Proposal) -> bool:
 
 
 def record(tracks: Mapping[str, Track], rng: np.random.Generator) -> Recorded:
-    """Returns what was published of the groups; some runs are missing, and some rows unread."""
+    """Returns the published rows of the groups; some runs are missing, and some rows unread."""
     each = list(tracks.values())
     ages = np.stack([track.ages() for track in each], axis=1)
     statuses = np.stack([_find_statuses(track) for track in each], axis=1)

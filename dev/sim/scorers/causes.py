@@ -23,10 +23,10 @@ from dev.sim.truth import Effect, list_effects
 from kafka_lag import contract
 from kafka_lag.lag.model import Snapshot
 
-# The cause must be named within so many runs in trouble, and a wrong one in none of the `WATCHED`;
-# if a cause of the case ends, in none until the end of the case.
+# The cause must be named within this many runs in trouble. No run of the `WATCHED` may name a wrong
+# cause; if a cause of the case ends, no run until the end of the case.
 IN_TIME = 3
-# A cause must not be named any more so many seconds after it is over, and the one that is left must
+# This many seconds after its end a cause must not be named any more, and a cause that is left must
 # be named. Averages of rates have a half-life of half the window.
 GRACE = 10 * MINUTE
 
@@ -52,15 +52,15 @@ class Verdict:
 
     @property
     def kind(self) -> str:
-        """The causes that were right."""
+        """Returns the right causes in words."""
         return " or ".join(sorted(self.right)) if self.right else HEALTHY
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What one run shows: groups in trouble, and the cause it names of each group.
+    """The groups in trouble in one run, and the cause that it names for each group.
 
-    `second` is that of the run, after the warm-up.
+    `second` is the run's, after the warm-up.
     """
 
     troubled: frozenset[str]
@@ -68,7 +68,8 @@ class Run:
     second: float = 0.0
 
 
-# So many runs before the first event, no cause may be named of a healthy group on brokers either.
+# From this many runs before the first event no cause may be named for a healthy group, on brokers
+# as well.
 _BEFORE = 10
 
 
@@ -101,7 +102,7 @@ def judge_runs(case: Case, snapshots: Iterable[Snapshot], first: int) -> list[Ve
 
 
 def read_run(snapshot: Snapshot, number: int) -> Run:
-    """Returns what a run shows; before the case has begun, at number 0, no trouble counts."""
+    """Returns a run's groups in trouble and causes; none before the case begins, at number 0."""
     groups = snapshot.groups
     pairs = zip(
         groups.strings("consumer_group").to_list(), groups.strings("cause").to_list(), strict=True
@@ -157,7 +158,7 @@ def _names_past(run: Run, group: str, effects: Sequence[Effect]) -> bool:
 
 
 def _misses(runs: Sequence[Run], group: str, effects: Sequence[Effect]) -> bool:
-    """Returns true if a cause is over, and the one that was there before it is not named again."""
+    """Returns true if a cause is over and the cause before it is not named again."""
     for over in effects:
         before = [each for each in effects if each.since < over.until < each.until]
         left = [
@@ -202,7 +203,7 @@ def _score_live(cases: Sequence[Case], folder: Path) -> Iterator[Verdict]:
 
 
 def _print_table(verdicts: Iterable[Verdict]) -> bool:
-    """Prints what was not right, then counts by cause; returns whether all verdicts are right."""
+    """Prints wrong verdicts, then counts by cause; returns True if all verdicts are right."""
     counts: dict[str, Counter[str]] = {}
     for each in verdicts:
         counts.setdefault(each.kind, Counter())[each.verdict] += 1

@@ -25,8 +25,8 @@ from dev.sim.truth import BEHIND, REBALANCING, REWOUND, SLA_MISSED, UNEVEN
 
 Row: TypeAlias = Mapping[str, Any]
 
-# Runs come once a minute, and events are seen to the second. A group that falls behind bit by bit
-# is behind once its oldest record is as old as the window.
+# Runs come once a minute, and events happen at any second. A group that falls behind bit by bit is
+# behind once its oldest record is as old as the window.
 _WITHIN = {BEHIND: 11.0, REBALANCING: 4.0, REWOUND: 3.0, SLA_MISSED: 3.0}
 _EXACT = 1.01
 # A group is well once its status was OK, and its SLA kept, for three runs. It keeps up as long as
@@ -38,7 +38,7 @@ _AGE, _ENOUGH = 3 * MINUTE, 25 * MINUTE
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What was read of one cluster: the planted incidents, those with a true row, and faults."""
+    """The result for one cluster: the planted incidents, the ones with a true row, and faults."""
 
     cluster: str
     planted: Sequence[Planted]
@@ -87,7 +87,7 @@ def _hour(second: float | None, case: Case) -> str:
 
 
 def _list_subjects(row: Row) -> set[str | None]:
-    """Returns whom a row may be about."""
+    """Returns the groups, topics or brokers that a row may be about."""
     match row["kind"]:
         case "no_runs":
             return {"runs"}
@@ -101,7 +101,7 @@ def _list_subjects(row: Row) -> set[str | None]:
 
 
 def _list_errors(row: Row, one: Planted, begins: float) -> Iterator[str]:
-    """Yields what a row says that is not true of an incident; the world began at `begins`, in s."""
+    """Yields the false statements of a row about an incident; the world began at `begins`, in s."""
     if row["kind"] not in one.kinds:
         yield f"not {' or '.join(sorted(one.kinds))}"
     if row["kind"] != UNEVEN:
@@ -151,7 +151,7 @@ def _list_wrong_ages(row: Row, one: Planted) -> Iterator[str]:
 
 
 def print_verdicts(options: Namespace) -> bool:
-    """Prints what is wrong about each cluster, and how many incidents were found."""
+    """Prints the faults of each cluster, and how many incidents were found."""
     cases = plan_days(options.seed, lambda name: name.startswith(options.only))
     with TemporaryDirectory() as folder:
         found = score(cases, options.folder or Path(folder))

@@ -60,7 +60,7 @@ class Trace:
         return int((np.diff(np.array([START, *self.wanted])) != 0).sum())
 
     def minutes_over(self) -> int:
-        """Returns minutes in which the promise was broken, from the second hour on."""
+        """Returns the number of minutes in which the SLA was broken, from the second hour on."""
         return int((np.array(self.age[HOUR:]) > PROMISE).sum())
 
 
@@ -68,7 +68,7 @@ START = 1
 
 
 class Deployed:
-    """The alarms and policies that are deployed for a service that is set to what it needs."""
+    """The deployed alarms and policies of a service that is set to the tasks it needs."""
 
     def __init__(self, case: Case, group: str) -> None:
         keys = {"group": group, "ecs_cluster": "services", "service": group, "tasks": {}}
@@ -81,11 +81,11 @@ class Deployed:
 
     @property
     def tasks(self) -> int:
-        """The number that is set."""
+        """Returns the number of tasks that is set."""
         return self._service.tasks
 
     def minute(self, now: int, published: Mapping[str, float]) -> None:
-        """Takes what is published, and lets the policies act."""
+        """Takes the published values, and lets the policies act."""
         for name in self._names & set(published):
             self._metrics.put(series_of_group(name, self._group), now, published[name])
         self._service.minute(now)
