@@ -15,12 +15,12 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from kafka_lag.contract import LEAST_WEEKS, OBJECTIVE_MOST_DAYS, USUAL_WEEKS
-from kafka_lag_report.compaction import compact_day
 from kafka_lag_report.coverage import compute_coverage
 from kafka_lag_report.errors import DataError
 from kafka_lag_report.evidence import Evidence, gather_evidence
 from kafka_lag_report.find_incidents import find_incidents
 from kafka_lag_report.findings import Findings
+from kafka_lag_report.history import compact_day
 from kafka_lag_report.incident import TABLE, to_table
 from kafka_lag_report.options import Options
 from kafka_lag_report.page.render import read_page, render
@@ -73,12 +73,12 @@ def report_day(job: Job, day: Day) -> None:
     day then stay as they are; only the history may already have been extended.
     """
     cluster = day.cluster
+    queries = Queries(new_session(job.spark, few_rows=job.few_rows))
     if job.options.history and not day.in_progress:
         with job.timings.stage("history", cluster):
-            work = partial(compact_day, job.spark, job.storage)
+            work = partial(compact_day, queries.spark, job.storage, few_rows=job.few_rows)
             day, _ = skip_corrupt_objects(job.storage, day, work)
         day = day.from_history()
-    queries = Queries(new_session(job.spark, few_rows=job.few_rows))
     with job.timings.stage("reduce", cluster):
         work_on = partial(_reduce, job, queries)
         day, evidence = skip_corrupt_objects(job.storage, day, work_on)

@@ -17,7 +17,6 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from kafka_lag_report.cluster_day import Job, report_day
-from kafka_lag_report.compaction import delete_compacted
 from kafka_lag_report.day_message import deliver_message
 from kafka_lag_report.errors import (
     DataError,
@@ -26,8 +25,9 @@ from kafka_lag_report.errors import (
     ReportError,
     describe_error,
 )
+from kafka_lag_report.history import delete_compacted
 from kafka_lag_report.options import Options, parse, utc_now
-from kafka_lag_report.publishing import find_unfinished, remove_staging
+from kafka_lag_report.publishing import find_unfinished
 from kafka_lag_report.read_snapshots import (
     FROM_SNAPSHOTS,
     Day,
@@ -35,6 +35,7 @@ from kafka_lag_report.read_snapshots import (
     find_requested_days,
     list_snapshot_dates,
 )
+from kafka_lag_report.report_files import reports_root
 from kafka_lag_report.session import open_session
 from kafka_lag_report.storage import Storage
 from kafka_lag_report.success_metric import metric_client, publish_success
@@ -47,6 +48,8 @@ SMALL_BYTES = 32 << 20
 # Size of an object with hardly any rows: the 4,320 objects of a day are then 65 MB.
 EMPTY_OBJECT_BYTES = 15_000
 SMALL_AT_ONCE = 3
+# Cores that the queries of a large cluster keep busy.
+LARGE_CORES = 4
 
 
 def main(
@@ -113,9 +116,10 @@ def run(
     """
     timings = Timings(limit.clock, print if options.timings else _ignore, begin)
     failures, clusters = list[str](), dict[str, Day]()
-    remove_staging(storage, options.output)
-    for place, finish in find_unfinished(storage, options.output).items():
-        failures += _attempt(timings, "publish", f"half replaced reports of {place}", finish)
+    roots = {"reports": reports_root(options.output), "history": f"{options.output}/history"}
+    for what, root in roots.items():
+        for place, finish in find_unfinished(storage, root).items():
+            failures += _attempt(timings, "publish", f"half replaced {what} of {place}", finish)
     dates = find_requested_days(storage, options, say)
     first = next(dates)
     with timings.stage("session"):
@@ -156,16 +160,21 @@ def _report_date(job: Job, days: Sequence[Day], limit: TimeLimit) -> Iterator[st
 def _report_clusters(job: Job, days: Sequence[Day], limit: TimeLimit) -> dict[str, str]:
     """Reports each cluster independently; returns the reasons of failures by cluster.
 
-    Small clusters run a few at a time, in a session that plans queries quickly. The others run one
-    by one, the largest last, so that it takes no time from the rest.
+    Small clusters run a few at a time, in a session that plans queries quickly. The others run side
+    by side as far as the workers have cores for them, the largest last, so that it takes no time
+    from the rest.
     """
     small = [day for day in days if is_small(day)]
     others = sorted((day for day in days if day not in small), key=lambda day: day.size)
-    quick = replace(job, few_rows=True)
-    with ThreadPoolExecutor(SMALL_AT_ONCE) as pool:
-        causes = list(pool.map(partial(_report_cluster, quick, limit), small))
-    causes += [_report_cluster(job, limit, day) for day in others]
-    found = {day.cluster: why for day, why in zip([*small, *others], causes, strict=True) if why}
+    at_once = max(1, job.spark.sparkContext.defaultParallelism // LARGE_CORES)
+    found = dict[str, str]()
+    for some, each_job, count in (
+        (small, replace(job, few_rows=True), SMALL_AT_ONCE),
+        (others, job, at_once),
+    ):
+        with ThreadPoolExecutor(count) as pool:
+            causes = pool.map(partial(_report_cluster, each_job, limit), some)
+            found |= {day.cluster: why for day, why in zip(some, causes, strict=True) if why}
     return {day.cluster: found[day.cluster] for day in days if day.cluster in found}
 
 

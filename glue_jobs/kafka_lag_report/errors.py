@@ -8,7 +8,7 @@ ReportError
     ├── FailedError        some clusters or the message failed; everything else is done
     ├── NoSnapshotsError   a date without snapshots
     ├── StoreError         the store refused; the files may be intact
-    └── CorruptObjectsError  files whose damage shows only when their rows are read
+    └── DamagedFileError   a file whose damage shows only when its rows are read
 """
 
 import re
@@ -64,21 +64,11 @@ class StoreError(DataError):
     """S3 or the disk refused; the objects themselves may be intact."""
 
 
-class CorruptObjectsError(DataError):
-    """Files have footers, but their rows cannot be decoded.
+class DamagedFileError(DataError):
+    """A file has a footer, but its rows cannot be decoded."""
 
-    The day may be reported without them.
-    """
-
-    def __init__(self, paths: Sequence[str]) -> None:
-        super().__init__(paths)
-        self.paths = tuple(paths)
-
-    def __str__(self) -> str:
-        """Returns one sentence per file."""
-        return ". Also: ".join(
-            f"cannot read {path}: {UNDECODED}; restore or remove this file" for path in self.paths
-        )
+    def __init__(self, path: str) -> None:
+        super().__init__(f"cannot read {path}: {UNDECODED}; restore or remove this file")
 
 
 def describe_error(error: BaseException) -> str:

@@ -1,19 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Replaces the reports and the page of a cluster's day together: all of them, or none.
+"""Replaces folders of a cluster's day together: its reports and page, or its history.
 
-    <output>/reports/_replacing/cluster=<c>/dt=<date>/<run>/<report>/report.parquet
-    <output>/reports/_replacing/cluster=<c>/dt=<date>/<run>/page/report.html
-    <output>/reports/_replacing/cluster=<c>/dt=<date>/complete
+    <root>/_replacing/cluster=<c>/dt=<date>/<run>/<name>/<file>
+    <root>/_replacing/cluster=<c>/dt=<date>/complete
 
-All files are first written below `_replacing`, where no reader looks. Then `complete` is written;
-it names the run, and from now on its files are the day's reports. They are moved to their places,
-and `complete` is deleted. A run that ends before it writes `complete` replaces nothing. If a run
-ends later, the next run of any day moves the remaining files; until then readers find them through
-`complete`.
+`root` is the folder of all reports, or of the history; the names below it are those of reports, or
+of datasets. All files are first written below `_replacing`, where no reader looks. Then `complete`
+is written; it names the run, and from now on its files are the day's. They are moved to their
+places, and `complete` is deleted. A run that ends before it writes `complete` replaces nothing. If
+a run ends later, the next run of any day moves the remaining files; until then readers find them
+through `complete`.
 
-On a disk a move is a rename, which needs no space, and runs that publish wait for each other. S3
-has no rename and no locks: a move is a copy, and for the time of a few requests, less than a
-second, Athena may find reports of both runs.
+On a disk a move is a rename, which needs no space, and runs that replace something of one cluster
+wait for each other: they lock the cluster's folder below `_replacing`, which stays. S3 has no
+rename and no locks: a move is a copy, and for the time of a few requests, less than a second for
+reports, Athena may find files of both runs.
 """
 
 import contextlib
@@ -29,16 +30,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kafka_lag.contract import COMPLETE_NAME, REPLACING_FOLDER
-from kafka_lag_report.errors import DataError, StoreError
+from kafka_lag_report.errors import DataError
 from kafka_lag_report.read_snapshots import Day
 from kafka_lag_report.report_files import PAGE, PAGE_FILE, TABLE_FILE, reports_root
-from kafka_lag_report.storage import AT_ONCE, Storage
+from kafka_lag_report.storage import AT_ONCE, PARQUET, Storage
 
 T = TypeVar("T")
 
 _HTML = "text/html; charset=utf-8"
-# Earlier releases put reports into folders of this name until all were computed.
-_STAGING = "_staging"
+# Spark's names of files begin with these characters; the rest differs from run to run.
+_PART = "part-00000"
 
 
 def publish(
@@ -52,29 +53,58 @@ def publish(
 
     Raises StoreError if the store refuses. If it refuses to write, nothing was replaced.
     """
-    root, place = reports_root(output), f"{day.folder}/dt={day.date}"
+
+    def write(folder: str) -> list[str]:
+        def write_one(name: str) -> None:
+            if name == PAGE:
+                path = f"{folder}/{PAGE}/{PAGE_FILE}"
+                storage.write(path, page.encode(), content_type=_HTML)
+                return
+            file = BytesIO()
+            pq.write_table(tables[name], file, compression="zstd")
+            storage.write(f"{folder}/{name}/{TABLE_FILE}", file.getvalue())
+
+        _run_at_once(write_one, [*(name for name in tables if tables[name].num_rows), PAGE])
+        return [*tables, PAGE]
+
+    replace_together(storage, reports_root(output), day.place, write)
+
+
+def replace_together(
+    storage: Storage, root: str, place: str, write: Callable[[str], list[str]]
+) -> None:
+    """Replaces the folders `<root>/<name>/<place>` by what `write` writes: all of them, or none.
+
+    `write` is called with a new folder and returns the names to replace, whose files it has written
+    into folders of these names. A name without files is deleted. Raises what `write` raises.
+    """
     replacing, run = f"{root}/{REPLACING_FOLDER}/{place}", uuid4().hex
-    complete = f"{replacing}/{COMPLETE_NAME}"
-    with storage.alone_in(root) as alone:
+    folder, complete = f"{replacing}/{run}", f"{replacing}/{COMPLETE_NAME}"
+    with _alone_with(storage, root, place) as alone:
         # finish the earlier run first, otherwise its files could replace those of this run later
         _finish(storage, root, place, alone=alone)
         try:
-            files = _write(storage, root, place, f"{replacing}/{run}", tables, page)
-            empty = [name for name in tables if not tables[name].num_rows]
-            content = json.dumps({"run": run, "files": files, "empty": empty})
-            storage.write(complete, content.encode())
-        except StoreError:
+            names = write(folder)
+            targets = dict[str, dict[str, str]]({name: {} for name in names})
+            for file in storage.objects(folder, "") if names else ():
+                name, _, base = file.name.partition("/")
+                targets[name][base] = _choose_target(base)
+            # with an existing folder a move needs no space
+            filled = [name for name in names if targets[name]]
+            _run_at_once(storage.make_folder, [f"{root}/{name}/{place}" for name in filled])
+            if names:
+                storage.write(complete, json.dumps({"run": run, "targets": targets}).encode())
+        except Exception:
             # free the disk again; a failure to do so must not hide the first error
-            with contextlib.suppress(StoreError):
+            with contextlib.suppress(DataError):
                 storage.delete([complete])
-                storage.delete_folder(f"{replacing}/{run}")
+                storage.delete_folder(folder)
             raise
         _finish(storage, root, place, alone=alone)
 
 
-def find_unfinished(storage: Storage, output: str) -> dict[str, Callable[[], None]]:
+def find_unfinished(storage: Storage, root: str) -> dict[str, Callable[[], None]]:
     """Returns functions that finish what killed runs began to replace, by cluster and date."""
-    root = reports_root(output)
     replacing = f"{root}/{REPLACING_FOLDER}"
     return {
         f"{cluster}/{date}": partial(_finish_alone, storage, root, f"{cluster}/{date}")
@@ -83,48 +113,22 @@ def find_unfinished(storage: Storage, output: str) -> dict[str, Callable[[], Non
     }
 
 
-def remove_staging(storage: Storage, output: str) -> None:
-    """Removes the folders that killed runs of earlier releases left beside the reports."""
-    root = reports_root(output)
-    for name in storage.folders(root):
-        if name.startswith(_STAGING):
-            storage.delete_folder(f"{root}/{name}")
+def _choose_target(name: str) -> str:
+    """Returns the name of a file at its place: the same in every run, so that runs on S3 agree."""
+    return f"{name[: len(_PART)]}{PARQUET}" if name.startswith("part-") else name
 
 
-def _write(
-    storage: Storage,
-    root: str,
-    place: str,
-    folder: str,
-    tables: Mapping[str, pa.Table],
-    page: str,
-) -> list[str]:
-    """Writes the tables that have rows and the page, and makes their target folders.
-
-    Returns the paths of the files below `folder`.
-    """
-
-    def write(name: str) -> str:
-        # with an existing folder a move needs no space
-        storage.make_folder(f"{root}/{name}/{place}")
-        if name == PAGE:
-            storage.write(f"{folder}/{PAGE}/{PAGE_FILE}", page.encode(), content_type=_HTML)
-            return f"{PAGE}/{PAGE_FILE}"
-        file = BytesIO()
-        pq.write_table(tables[name], file, compression="zstd")
-        storage.write(f"{folder}/{name}/{TABLE_FILE}", file.getvalue())
-        return f"{name}/{TABLE_FILE}"
-
-    return _run_at_once(write, [*(name for name in tables if tables[name].num_rows), PAGE])
+def _alone_with(storage: Storage, root: str, place: str) -> contextlib.AbstractContextManager[bool]:
+    return storage.alone_in(f"{root}/{REPLACING_FOLDER}/{place.partition('/')[0]}")
 
 
 def _finish_alone(storage: Storage, root: str, place: str) -> None:
-    with storage.alone_in(root) as alone:
+    with _alone_with(storage, root, place) as alone:
         _finish(storage, root, place, alone=alone)
 
 
 def _finish(storage: Storage, root: str, place: str, *, alone: bool) -> None:
-    """Moves a complete set of reports to its place.
+    """Moves a complete set of files to its place.
 
     Removes an incomplete one if no other run can use it. It may be repeated, and two runs may do it
     at the same time, with the same result. Raises DataError if `complete` cannot be parsed.
@@ -134,31 +138,32 @@ def _finish(storage: Storage, root: str, place: str, *, alone: bool) -> None:
     if storage.exists(complete):
         try:
             content = json.loads(storage.read(complete))
-            run, files, empty = content["run"], content["files"], content["empty"]
+            run, targets = content["run"], content["targets"]
         except (ValueError, KeyError, TypeError) as error:
-            raise DataError(
-                f"{complete} names no run: delete it, and report the day again"
-            ) from error
+            raise DataError(f"{complete} names no run: delete it, and run the day again") from error
 
         left = {file.name for file in storage.objects(f"{replacing}/{run}", "")}
-        places = {
-            file: (f"{root}/{name}/{place}", base)
-            for file in files
-            for name, _, base in [file.partition("/")]
-        }
         storage.move(
-            {f"{replacing}/{run}/{file}": "/".join(places[file]) for file in files if file in left}
+            {
+                f"{replacing}/{run}/{name}/{base}": f"{root}/{name}/{place}/{target}"
+                for name, files in targets.items()
+                for base, target in files.items()
+                if f"{name}/{base}" in left
+            }
         )
-        _run_at_once(lambda file: storage.keep_only(*places[file]), files)
-        _run_at_once(storage.delete_folder, [f"{root}/{name}/{place}" for name in empty])
+
+        def clear(name: str) -> None:
+            folder, files = f"{root}/{name}/{place}", targets[name].values()
+            if files:
+                storage.keep_only(folder, files)
+            else:
+                storage.delete_folder(folder)
+
+        _run_at_once(clear, targets)
         storage.delete_folder(f"{replacing}/{run}")
         storage.delete([complete])
     if alone:
         storage.delete_folder(replacing)
-        all_days = f"{root}/{REPLACING_FOLDER}"
-        for folder in (f"{all_days}/{place.partition('/')[0]}", all_days):
-            if not storage.folders(folder):
-                storage.delete_folder(folder)
 
 
 def _run_at_once(work: Callable[[str], T], names: Iterable[str]) -> list[T]:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, time
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
-from kafka_lag.contract import RISES
+from kafka_lag.contract import GROUP_PARTITIONS, RISES, TOPIC_PARTITIONS
 from kafka_lag_report.evidence import restless_runs
 from kafka_lag_report.queries import Queries, run_at_once
 from kafka_lag_report.read_snapshots import Day, read
@@ -35,20 +35,21 @@ def open_day(queries: Queries, storage: Storage, day: Day, *, few_rows: bool = F
             rows.coalesce(1) for rows in (groups, group_rows, topic_rows)
         )
     queries.view("groups", groups)
-    _view_rises(queries, "topic_partitions", topic_rows)
-    queries.view("group_partition_rows", group_rows)
-    queries.derive("reductions/group_offsets")
-    _view_rises(queries, "group_partitions", queries.spark.table("group_offsets"))
+    for dataset, rows in ((TOPIC_PARTITIONS, topic_rows), (GROUP_PARTITIONS, group_rows)):
+        queries.view(dataset, add_rises(queries, dataset, rows))
 
 
-def _view_rises(queries: Queries, dataset: str, rows: DataFrame) -> None:
-    """Makes a view of the rows with their rises; Spark computes the rises if the rows lack them."""
+def add_rises(queries: Queries, dataset: str, rows: DataFrame) -> DataFrame:
+    """Returns the rows with their column of RISES; Spark computes it if the rows lack it.
+
+    Makes a view of the rows as they are.
+    """
     rise = RISES[dataset]
-    if rise in rows.columns:
-        queries.view(dataset, rows)
-    else:
-        queries.view(f"{dataset.removesuffix('s')}_rows", rows)
-        queries.derive(f"reductions/{rise}", dataset)
+    queries.view(f"{dataset.removesuffix('s')}_rows", rows)
+    if dataset == GROUP_PARTITIONS:
+        queries.derive("reductions/group_offsets")
+        rows = queries.spark.table("group_offsets")
+    return rows if rise in rows.columns else queries.run(f"reductions/{rise}")
 
 
 def reduce_day(queries: Queries) -> list[datetime]:

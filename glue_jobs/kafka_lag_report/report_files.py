@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
-from kafka_lag_report.errors import CorruptObjectsError
+from kafka_lag_report.errors import DamagedFileError
 from kafka_lag_report.queries import Queries, run_at_once
 from kafka_lag_report.read_snapshots import Day, list_snapshot_dates, read_paths
 from kafka_lag_report.schemas import REPORTS, TABLES, in_columns, report_schema
@@ -77,7 +77,7 @@ def read_stored(
 def read_published(storage: Storage, output: str, day: Day) -> dict[str, pa.Table]:
     """Returns all published reports of the day by name; a report that does not exist has no rows.
 
-    Raises CorruptObjectsError for a file that cannot be read.
+    Raises DamagedFileError for a file that cannot be read.
     """
     root = reports_root(output)
     names = {f"{root}/{name}/{day.folder}/dt={day.date}": name for name in TABLES}
@@ -97,7 +97,7 @@ def _read_table(storage: Storage, folder: str, name: str) -> pa.Table:
             rows.validate(full=True)
             found.append(in_columns(rows, schema))
         except (pa.ArrowException, ValueError, OSError) as error:
-            raise CorruptObjectsError([path]) from error
+            raise DamagedFileError(path) from error
     return pa.concat_tables(found)
 
 

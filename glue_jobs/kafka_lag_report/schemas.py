@@ -8,7 +8,6 @@ docs/snapshots.md says what each column means.
 
 from collections.abc import Mapping
 from dataclasses import fields
-from functools import cache
 from typing import Any, TypeVar
 
 import pyarrow as pa
@@ -41,7 +40,7 @@ INT_LIST = ArrayType(INT)
 DOUBLE_LIST = ArrayType(DOUBLE)
 
 
-_SPARK_TYPES = {
+SPARK_TYPES = {
     contract.STRING: STRING,
     contract.LONG: LONG,
     contract.INT: INT,
@@ -50,12 +49,14 @@ _SPARK_TYPES = {
     contract.TIMESTAMP: TIMESTAMP,
     contract.INT_LIST: INT_LIST,
     contract.DOUBLE_LIST: DOUBLE_LIST,
+    # only a newer version may have it
+    "array<string>": ArrayType(STRING),
 }
 
 
 def _make_schema(kinds: Mapping[str, str]) -> StructType:
     """Returns the columns in this order, all nullable."""
-    return StructType([StructField(name, _SPARK_TYPES[kind]) for name, kind in kinds.items()])
+    return StructType([StructField(name, SPARK_TYPES[kind]) for name, kind in kinds.items()])
 
 
 SNAPSHOTS = {dataset: _make_schema(kinds) for dataset, kinds in contract.COLUMNS.items()}
@@ -64,9 +65,8 @@ SNAPSHOTS = {dataset: _make_schema(kinds) for dataset, kinds in contract.COLUMNS
 TABLES = {report: _make_schema(kinds) for report, kinds in REPORT_COLUMNS.items()}
 REPORTS = {report: kinds for report, kinds in TABLES.items() if report != INCIDENTS}
 
-TEXT = pa.dictionary(pa.int32(), pa.string())
 _TYPES = {
-    STRING: TEXT,
+    STRING: pa.string(),
     LONG: pa.int64(),
     INT: pa.int32(),
     DOUBLE: pa.float64(),
@@ -77,16 +77,9 @@ _TYPES = {
 }
 
 
-@cache
-def arrow_schema(dataset: str) -> pa.Schema:
-    """Returns the dataset's columns in their order, all nullable, with text as dictionary."""
-    return pa.schema([(field.name, _TYPES[field.dataType]) for field in SNAPSHOTS[dataset]])
-
-
 def report_schema(report: str) -> pa.Schema:
     """Returns the report's columns in their order, all nullable."""
-    types = {**_TYPES, STRING: pa.string()}
-    return pa.schema([(field.name, types[field.dataType]) for field in TABLES[report]])
+    return pa.schema([(field.name, _TYPES[field.dataType]) for field in TABLES[report]])
 
 
 def in_columns(rows: pa.Table, schema: pa.Schema) -> pa.Table:
@@ -94,21 +87,14 @@ def in_columns(rows: pa.Table, schema: pa.Schema) -> pa.Table:
 
     Raises ArrowException if a column cannot be converted to its type.
     """
-    # fast path, because there are thousands of small objects and most have this schema
-    if rows.schema.equals(schema):
-        return rows.replace_schema_metadata()
     there = set(rows.column_names)
     columns = [
-        _cast(rows[field.name], field.type)
+        rows[field.name].cast(field.type, safe=False)
         if field.name in there
         else pa.nulls(rows.num_rows, field.type)
         for field in schema
     ]
     return pa.table(columns, schema)
-
-
-def _cast(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
-    return column if column.type == kind else column.cast(kind, safe=False)
 
 
 def read_value(kind: type[T], row: Row, /, **more: Any) -> T:

@@ -9,7 +9,7 @@ several threads and sent to Spark's workers.
 import contextlib
 import fcntl
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ PARQUET = ".parquet"
 AT_ONCE = 64
 # Ending of a file on a disk that is not completely written yet.
 _UNFINISHED = ".tmp"
-# A file that another run swept away is written again, at most this many times.
+# A file whose folder another run deleted is written again, at most this many times.
 _WRITES = 20
 
 _S3 = ("s3://", "s3a://")
@@ -134,7 +134,7 @@ class Storage:
                     _write_on_disk(system, place, data)
                     return
                 except FileNotFoundError:
-                    # another run swept or deleted the folder
+                    # another run deleted the folder
                     if not left:
                         raise
 
@@ -222,22 +222,12 @@ class Storage:
         keys = [each.partition("/")[2] for each in there]
         self._delete_keys(bucket, [*keys, *(f"{each}/" for each in keys), f"{key}/"])
 
-    def sweep(self, path: str) -> None:
-        """Deletes unfinished files that a killed run left in the folder; does nothing on S3."""
-        with _refusals("delete", path):
-            scheme, place = _split_address(path)
-            for info in () if scheme else self._listed(path, recursive=False):
-                if info.base_name.startswith(".") and info.base_name.endswith(_UNFINISHED):
-                    # its run may have finished it meanwhile
-                    with contextlib.suppress(FileNotFoundError):
-                        self._system(scheme, place).delete_file(info.path)
-
-    def keep_only(self, path: str, name: str) -> None:
-        """Deletes all objects directly in the folder, also hidden ones, except `name`."""
+    def keep_only(self, path: str, names: Collection[str]) -> None:
+        """Deletes all objects directly in the folder, also hidden ones, except `names`."""
         with _refusals("list", path):
             found = self._listed(path, recursive=False)
-        others = [i.base_name for i in found if i.type == fs.FileType.File and i.base_name != name]
-        self.delete([f"{path}/{other}" for other in others])
+        others = [info.base_name for info in found if info.type == fs.FileType.File]
+        self.delete([f"{path}/{other}" for other in others if other not in names])
 
     def _delete_keys(self, bucket: str, keys: Sequence[str]) -> None:
         """Deletes keys with AWS's own client.

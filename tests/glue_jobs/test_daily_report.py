@@ -114,7 +114,7 @@ def _repaired(reported: Reported, tmp_path_factory: pytest.TempPathFactory) -> P
     rows = pq.ParquetFile(of_partitions).read().sort_by([("taken_at", "ascending")])
     pq.write_table(rows.slice(1), of_partitions)
     # while reports were computed, while one was written, and before what it replaces was removed
-    staged = reports / f"_staging-cluster={ENCODED}" / "lag_summary"
+    staged = reports / "_replacing" / OWN / "0123abcd" / "lag_summary"
     staged.mkdir(parents=True)
     (staged / "part-0.parquet").write_bytes(b"PAR1 half")
     table = reports / "lag_summary" / OWN / "report.parquet"
@@ -218,4 +218,4 @@ def test_nothing_of_killed_runs_is_left_behind(reported: Reported, repaired: Pat
     found = [name for name in written(repaired) if "dt=2026-02-01" not in name]
 
     assert sorted(set(places(found))) == sorted(set(places([*written(reported.root)])))
-    assert not [name for name in found if "tmp" in name or "_staging" in name]
+    assert not [name for name in found if "tmp" in name]

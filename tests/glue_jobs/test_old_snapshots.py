@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from kafka_lag_report.compaction import compact_day
 from kafka_lag_report.daily_report import main
+from kafka_lag_report.history import compact_day
 from kafka_lag_report.read_snapshots import find_days, skip_corrupt_objects
 from kafka_lag_report.storage import Storage
 from tests.glue_jobs.days import group_row, topic_row, write_run

@@ -241,7 +241,8 @@ def test_nothing_but_what_is_read_later_is_left_behind(said: Said) -> None:
     assert names_in(said.root / "reports") == sorted({*TABLES, "page"} - {"anomalies", "slo"})
     assert names_in(said.root) == ["history", "reports", "snapshots", "usual"]
     assert names_in(said.root / "history") == sorted(SNAPSHOTS)
+    assert not [*said.root.rglob("_*/*/*")]
 
 
 def names_in(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.iterdir())
+    return sorted(path.name for path in folder.iterdir() if not path.name.startswith("_"))

@@ -12,6 +12,7 @@ import pytest
 
 from kafka_lag_report.errors import DataError, StoreError
 from kafka_lag_report.publishing import find_unfinished, publish
+from kafka_lag_report.report_files import reports_root
 from kafka_lag_report.storage import Storage
 from tests.glue_jobs.published_days import (
     A_DAY,
@@ -92,7 +93,7 @@ def attempts(root: str, failure: BaseException, *, once: bool = False) -> Iterat
 
 
 def run_again(root: str) -> None:
-    for finish in find_unfinished(Storage(), root).values():
+    for finish in find_unfinished(Storage(), reports_root(root)).values():
         finish()
 
 
@@ -145,7 +146,7 @@ def test_a_mark_that_is_no_mark_is_named(tmp_path: Path) -> None:
     complete.parent.mkdir(parents=True)
     complete.write_text("{}")
 
-    (finish,) = find_unfinished(Storage(), str(tmp_path)).values()
+    (finish,) = find_unfinished(Storage(), str(tmp_path / "reports")).values()
     with pytest.raises(DataError, match="dt=2026-01-31/complete names no run: delete it"):
         finish()
 

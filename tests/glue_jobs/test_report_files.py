@@ -14,7 +14,6 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from kafka_lag_report.errors import DataError
-from kafka_lag_report.publishing import remove_staging
 from kafka_lag_report.queries import Queries
 from kafka_lag_report.read_snapshots import naming_corrupt_files
 from kafka_lag_report.report_files import collect, compute, is_first_day, read_stored
@@ -63,16 +62,6 @@ def test_collected_times_are_utc_and_null_comes_first(spark: SparkSession) -> No
         {"name": "a", "at": at, "numbers": []},
         {"name": "b", "at": at, "numbers": [1, 2]},
     ]
-
-
-def test_what_releases_with_staging_left_is_removed_and_nothing_else(tmp_path: Path) -> None:
-    reports = tmp_path / "reports"
-    for name in ("_staging-cluster=demo-20260131T010000Z-0123abcd", "_staging-cluster=x", NAME):
-        (reports / name).mkdir(parents=True)
-
-    remove_staging(Storage(), str(tmp_path))
-
-    assert [path.name for path in reports.iterdir()] == [NAME]
 
 
 def test_a_table_that_fails_leaves_none(spark: SparkSession) -> None:

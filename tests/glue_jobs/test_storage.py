@@ -52,8 +52,7 @@ def test_of_a_folder_that_is_missing_there_is_nothing(root: str) -> None:
     assert (storage.folders(f"{root}/none"), storage.objects(f"{root}/none", "")) == ([], [])
     storage.delete([f"{root}/none/a"])
     storage.delete_folder(f"{root}/none")
-    storage.keep_only(f"{root}/none", "a")
-    storage.sweep(f"{root}/none")
+    storage.keep_only(f"{root}/none", ["a"])
 
 
 def test_objects_are_deleted_and_others_stay(root: str) -> None:
@@ -80,7 +79,7 @@ def test_of_a_folder_one_object_is_kept(root: str) -> None:
     for name in ("report.parquet", "part-0.parquet", ".crc", "below/a"):
         Storage().write(f"{root}/{name}", b"rows")
 
-    Storage().keep_only(root, "report.parquet")
+    Storage().keep_only(root, ["report.parquet"])
 
     assert [file.name for file in Storage().objects(root, "")] == ["below/a", "report.parquet"]
 
@@ -93,14 +92,13 @@ def test_a_page_is_served_as_what_it_is(s3: Any) -> None:
     )
 
 
-def test_many_runs_that_write_sweep_and_tidy_one_folder_leave_a_whole_file(tmp_path: Path) -> None:
+def test_many_runs_that_write_and_tidy_one_folder_leave_a_whole_file(tmp_path: Path) -> None:
     whole = {bytes([number]) * 300_000 for number in range(3)}
 
     def run(data: bytes) -> None:
         for _ in range(10):
             Storage().write(f"{tmp_path}/report.parquet", data)
-            Storage().sweep(str(tmp_path))
-            Storage().keep_only(str(tmp_path), "report.parquet")
+            Storage().keep_only(str(tmp_path), ["report.parquet"])
 
     with ThreadPoolExecutor(len(whole)) as pool:
         list(pool.map(run, whole))

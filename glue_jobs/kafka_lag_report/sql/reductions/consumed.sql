@@ -14,7 +14,7 @@ rises AS (
         offset - last(offset + coalesce(records_lost, 0), true) OVER earlier AS rise
     FROM known
     WINDOW earlier AS (
-        PARTITION BY consumer_group, topic, topic_id, partition_id ORDER BY taken_at
+        PARTITION BY consumer_group, topic, partition_id, topic_id ORDER BY taken_at
         ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
     )
 )

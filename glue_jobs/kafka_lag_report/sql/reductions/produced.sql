@@ -11,7 +11,7 @@ rises AS (
     SELECT *, offset - last(offset, true) OVER earlier AS rise
     FROM known
     WINDOW earlier AS (
-        PARTITION BY topic, topic_id, partition_id ORDER BY taken_at
+        PARTITION BY topic, partition_id, topic_id ORDER BY taken_at
         ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
     )
 )

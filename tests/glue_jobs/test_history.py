@@ -2,7 +2,8 @@
 """A day's history: the snapshots' rows, sorted, and never fewer rows than before."""
 
 import shutil
-from datetime import date, datetime
+from dataclasses import replace
+from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,15 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from kafka_lag_report.compaction import compact_day, delete_compacted, plan_parts
 from kafka_lag_report.errors import DataError
-from kafka_lag_report.history_file import compact
-from kafka_lag_report.read_snapshots import Day, find_days, skip_corrupt_objects
+from kafka_lag_report.history import compact_day, delete_compacted
+from kafka_lag_report.publishing import find_unfinished
+from kafka_lag_report.read_snapshots import (
+    Day,
+    check_objects,
+    find_days,
+    skip_corrupt_objects,
+)
 from kafka_lag_report.schemas import SNAPSHOTS
 from kafka_lag_report.storage import Storage
 from tests.glue_jobs.days import NOON, Row, group_row, minute, topic_row, write_run
@@ -75,24 +81,59 @@ def test_a_history_that_lacks_nothing_is_left_as_it_is(spark: SparkSession, tmp_
     assert sorted((tmp_path / "history").rglob("*")) == before
 
 
-def test_runs_that_two_jobs_at_once_left_twice_are_there_once(
+def test_a_job_that_was_killed_while_it_replaced_files_is_finished_by_the_next(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_minutes(tmp_path, range(2))
+    compact_all(spark, tmp_path)
+    write_minutes(tmp_path, range(2, 3))
+    monkeypatch.setattr(Storage, "move", kill)
+
+    with pytest.raises(Killed):
+        compact_all(spark, tmp_path)
+    monkeypatch.undo()
+    for finish in find_unfinished(Storage(), str(tmp_path / "history")).values():
+        finish()
+
+    assert {row["taken_at"] for row in history(tmp_path)} == {minute(n) for n in range(3)}
+    assert len(history(tmp_path)) == 12
+
+
+class Killed(BaseException):
+    """What no handler of errors sees."""
+
+
+def kill(*_: Any) -> None:
+    raise Killed
+
+
+def test_names_come_before_times_and_are_compared_byte_by_byte(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    write_minutes(tmp_path, range(3))
-    compact_all(spark, tmp_path)
-    (file,) = (tmp_path / "history" / "group_partitions").rglob("*.parquet")
-    shutil.copy(file, file.with_name("part-of-the-other.parquet"))
-    assert len(history(tmp_path)) == 24
-    day = found(tmp_path)
-
-    assert delete_compacted(spark, Storage(), day) == (
-        0,
-        "the history of group_partitions lacks rows of 3 of its runs, or has them twice",
-    )
+    # above the basic plane UTF-16 sorts otherwise than UTF-8
+    names = ("\U0001f600", "\uff5e", "zebra", "Ant")
+    for number in (1, 0):
+        rows = [group_row(p, 5, 0, 9, consumer_group=g) for g in names for p in (1, 0)]
+        write_run(tmp_path, "group_partitions", rows, at=minute(number))
     compact_all(spark, tmp_path)
 
-    assert len(history(tmp_path)) == 12
-    assert {row["taken_at"] for row in history(tmp_path)} == {minute(n) for n in range(3)}
+    found = [(r["consumer_group"], r["partition_id"], r["taken_at"]) for r in history(tmp_path)]
+    assert len(found) == 16
+    assert found == sorted(found, key=lambda row: (row[0].encode(), *row[1:]))
+
+
+def test_times_in_microseconds_become_the_histories_milliseconds(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    path = write_run(tmp_path, "groups", [{"consumer_group": "a"}])
+    table = pq.ParquetFile(path).read()
+    fine = pa.array([minute(0) + timedelta(microseconds=1999)], pa.timestamp("us", tz="UTC"))
+    place = table.schema.get_field_index("read_at")
+    pq.write_table(table.set_column(place, "read_at", fine), path)
+    compact_all(spark, tmp_path)
+
+    (row,) = history(tmp_path, "groups")
+    assert row["read_at"] == minute(0) + timedelta(milliseconds=1)
 
 
 def test_rows_whose_objects_are_gone_in_part_stay(spark: SparkSession, tmp_path: Path) -> None:
@@ -113,22 +154,19 @@ def test_rows_whose_objects_are_gone_in_part_stay(spark: SparkSession, tmp_path:
     assert len(history(tmp_path)) == 8
 
 
-def test_a_failure_leaves_whole_files_only(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_failure_leaves_the_history_as_it_was(spark: SparkSession, tmp_path: Path) -> None:
     write_minutes(tmp_path, range(2))
-    day = found(tmp_path)
-    objects = list((tmp_path / "snapshots").rglob("*.parquet"))
-    day = day.counted({str(path): pq.read_metadata(path).num_rows for path in objects})
-    bad = [next(p for p in objects if name in p.parts) for name in ("groups", "topic_partitions")]
-    for path in bad:
-        path.write_bytes(b"no Parquet")
+    compact_all(spark, tmp_path)
+    before = [history(tmp_path, name) for name in SNAPSHOTS]
+    write_minutes(tmp_path, range(2, 3))
+    day = check_objects(Storage(), found(tmp_path))
+    more = {path: count + 1 for path, count in day.rows.items()}
 
-    with pytest.raises(DataError) as failure:
-        compact_day(spark, Storage(), day)
+    with pytest.raises(DataError, match=r"would have 3 rows, and 6 were counted; nothing was"):
+        compact_day(spark, Storage(), replace(day, rows=more))
 
-    # each file's, as to go on without one costs the whole work again
-    assert all(f"cannot read {path}: its rows" in str(failure.value) for path in bad)
-    assert [len(history(tmp_path, name)) for name in SNAPSHOTS] == [0, 8, 0]
-    assert not list((tmp_path / "history").rglob(".*"))
+    assert [history(tmp_path, name) for name in SNAPSHOTS] == before
+    assert not list((tmp_path / "history/_replacing").rglob("*.parquet"))
 
 
 def test_a_history_that_is_damaged_is_named_and_stays(spark: SparkSession, tmp_path: Path) -> None:
@@ -148,44 +186,24 @@ def test_a_history_that_is_damaged_is_named_and_stays(spark: SparkSession, tmp_p
     assert file.read_bytes() == data
 
 
-# Most rows of a stretch, files, and bytes of a file -> the rows of each file's stretches.
-SIZES: dict[str, tuple[dict[str, Any], list[list[int]]]] = {
-    "a file a stretch": ({"most": 8}, [[8], [8], [8]]),
-    "no more files, but more stretches": ({"most": 4, "files": 2}, [[4] * 3, [4] * 3]),
-    "more files, where these would be too large": (
-        {"most": 4, "files": 2, "file_bytes": 1},
-        [[4]] * 6,
-    ),
-}
-
-
-@pytest.mark.parametrize("case", SIZES)
-def test_a_large_day_has_several_files_in_the_order_of_time(tmp_path: Path, case: str) -> None:
+def test_a_large_day_has_several_files_and_each_log_lies_in_one(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kafka_lag_report.history.FILE_ROWS", 4)
     write_minutes(tmp_path, range(6))
-    day, _ = skip_corrupt_objects(Storage(), found(tmp_path), lambda usable: usable)
-    limits, rows = SIZES[case]
+    compact_all(spark, tmp_path)
 
-    made = plan_parts(
-        "group_partitions", day.usable("group_partitions"), day.rows, "/made", **limits
-    )
-
-    assert [[stretch.rows for stretch in part.stretches] for part in made] == rows
-    assert len({part.target for part in made}) == len(made)
-    in_order = [source for part in made for each in part.stretches for source in each.sources]
-    assert in_order == sorted(in_order)
-
-
-def test_a_run_in_shards_lies_in_one_stretch(tmp_path: Path) -> None:
-    write_minutes(tmp_path, range(2))
-    for path in list((tmp_path / "snapshots/group_partitions").rglob("*.parquet")):
-        shutil.copy(path, path.with_name(path.name.replace("0of1", "1of2")))
-    day, _ = skip_corrupt_objects(Storage(), found(tmp_path), lambda usable: usable)
-
-    made = plan_parts("group_partitions", day.usable("group_partitions"), day.rows, "/made", most=4)
-
-    stretches = [stretch.sources for part in made for stretch in part.stretches]
-    assert [len(sources) for sources in stretches] == [2, 2]
-    assert all(len({source[-23:-13] for source in sources}) == 1 for sources in stretches)
+    files = sorted((tmp_path / "history" / "group_partitions").rglob("*.parquet"))
+    logs = [
+        {
+            (row["consumer_group"], row["partition_id"])
+            for row in pq.ParquetFile(file).read().to_pylist()
+        }
+        for file in files
+    ]
+    assert len(files) > 1
+    assert sum(map(len, logs)) == 4
+    assert len(history(tmp_path)) == 24
 
 
 def rises(root: Path, dataset: str, column: str) -> dict[datetime, set[int | None]]:
@@ -196,22 +214,13 @@ def rises(root: Path, dataset: str, column: str) -> dict[datetime, set[int | Non
     return dict(sorted(found.items()))
 
 
-def test_each_file_goes_on_where_the_run_before_it_was(tmp_path: Path) -> None:
+def test_rows_that_were_not_read_have_no_rise(spark: SparkSession, tmp_path: Path) -> None:
     write_minutes(tmp_path, range(4))
     # what was not read repeats what was known
     unread = topic_row(0, 11, unread_reason="timeout", read_at=minute(1))
     write_run(tmp_path, "topic_partitions", [unread], at=minute(2))
-    day, _ = skip_corrupt_objects(Storage(), found(tmp_path), lambda usable: usable)
-    runs, folder = (
-        day.usable("topic_partitions"),
-        str(tmp_path / "history/topic_partitions"),
-    )
+    compact_all(spark, tmp_path)
 
-    made = plan_parts("topic_partitions", runs, day.rows, folder, most=1, usable=runs)
-    for part in made:
-        compact(part, Storage())
-
-    assert len(made) == 4
     assert rises(tmp_path, "topic_partitions", "produced") == {
         minute(0): {None},
         minute(1): {1},
