@@ -16,8 +16,6 @@ from kafka_lag_report.report_files import is_first_day, page_address, read_publi
 from kafka_lag_report.sentences import word_name
 from kafka_lag_report.sns import publish, sns_client, topic_region
 
-_NONE: Mapping[str, str] = MappingProxyType({})
-
 
 @dataclass(frozen=True, slots=True)
 class TwoDays:
@@ -31,6 +29,29 @@ class TwoDays:
     previous: Mapping[str, Findings]
     failed: Mapping[str, str]
     first: bool
+
+    def compose(
+        self,
+        on: date,
+        failed: Mapping[str, str],
+        *,
+        links: Mapping[str, str] = MappingProxyType({}),
+        always: bool = False,
+    ) -> Message | None:
+        """Returns what changed since the day before; null if nothing did, unless `always` is set.
+
+        `failed` names more clusters without a report. `links` has the address of each page.
+        """
+        failures = {**self.failed, **failed}
+        return compose_message(
+            on,
+            self.today,
+            self.previous,
+            links=links,
+            failed=failures,
+            first=self.first,
+            always=always,
+        )
 
 
 def deliver_message(
@@ -47,61 +68,23 @@ def deliver_message(
     Raises DataError after the delivery if the reports of a cluster cannot be read, and if the topic
     refuses.
     """
-    topic_arn = job.options.topic_arn if on == job.options.dates[-1] else None
-    there = [day for day in days if day.source]
-    if not (there or topic_arn):
+    options = job.options
+    topic_arn = options.topic_arn if on == options.dates[-1] else None
+    pages = {day.cluster: page_address(options.output, day) for day in days if day.source}
+    if not (pages or topic_arn):
         return
     found = read_two_days(job, days)
-    said = _compose(on, found, links={}, failed=failed, always=True)
-    if said and there:
+    if pages and (said := found.compose(on, failed, always=True)):
         write(said.body)
-    for day in there:
-        write(f"Page of {word_name(day.cluster)}: {page_address(job.options.output, day)}")
+    for cluster, address in pages.items():
+        write(f"Page of {word_name(cluster)}: {address}")
     if topic_arn:
-        changed = compose_topic_message(job, on, days, found, topic_region(topic_arn), failed)
-        if changed:
+        region = topic_region(topic_arn)
+        links = {cluster: make_link(address, region) for cluster, address in pages.items()}
+        if changed := found.compose(on, failed, links=links, always=options.always_summarise):
             publish(changed, topic_arn, sns_client(topic_arn))
     if found.failed:
         raise DataError(". Also: ".join(found.failed.values()))
-
-
-def compose_topic_message(
-    job: Job,
-    on: date,
-    days: Sequence[Day],
-    found: TwoDays,
-    region: str | None,
-    failed: Mapping[str, str] = _NONE,
-) -> Message | None:
-    """Returns what changed since the day before, with links to the pages.
-
-    Null if nothing is to be sent.
-    """
-    output = job.options.output
-    pages = {
-        day.cluster: make_link(page_address(output, day), region) for day in days if day.source
-    }
-    always = job.options.always_summarise
-    return _compose(on, found, links=pages, failed=failed, always=always)
-
-
-def _compose(
-    on: date,
-    found: TwoDays,
-    *,
-    links: Mapping[str, str],
-    failed: Mapping[str, str],
-    always: bool,
-) -> Message | None:
-    return compose_message(
-        on,
-        found.today,
-        found.previous,
-        links=links,
-        failed={**found.failed, **failed},
-        first=found.first,
-        always=always,
-    )
 
 
 def read_two_days(job: Job, days: Sequence[Day]) -> TwoDays:

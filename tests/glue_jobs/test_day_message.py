@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from kafka_lag_report.cluster_day import Job
-from kafka_lag_report.day_message import compose_topic_message, deliver_message, read_two_days
+from kafka_lag_report.day_message import deliver_message, read_two_days
 from kafka_lag_report.errors import DataError
 from kafka_lag_report.message import Message
 from kafka_lag_report.options import parse
@@ -53,7 +53,7 @@ def _reported(spark: SparkSession, tmp_path: Path) -> tuple[Job, list[Day]]:
 
 
 def message_of(job: Job, days: list[Day], on: date = DAY, **failed: str) -> Message | None:
-    return compose_topic_message(job, on, days, read_two_days(job, days), None, failed)
+    return read_two_days(job, days).compose(on, failed)
 
 
 def test_a_cluster_that_fell_silent_is_news(reported: tuple[Job, list[Day]]) -> None:
