@@ -2,9 +2,9 @@
 """Lists what needs a person's attention: the day's incidents, worst first, one line each."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from datetime import date, datetime
+from typing import Any
 
 from kafka_lag.wording.formatting import format_quantity
 from kafka_lag_report.findings import Findings, GroupDay
@@ -48,41 +48,19 @@ _SECTIONS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Attention:
-    """One line of the page: its kind in a word, its level, the sentence, and the section about it.
-
-    `still` means that it was not over when it was last seen.
-    """
-
-    tag: str
-    level: str
-    sentence: Sentence
-    section: str
-    still: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Glance:
-    """One of the first lines of the page: a question (`label`) and its answer."""
-
-    label: str
-    answer: Sentence
-
-
-def answer_first_questions(findings: Findings) -> tuple[Glance, ...]:
-    """Returns what is still broken at the end and which groups lost records.
+def answer_first_questions(findings: Findings) -> dict[str, Sentence]:
+    """Returns what is still broken at the end and which groups lost records, by question.
 
     Nothing on a calm day.
     """
     bad = [one for one in findings.incidents if one.level != NOTICE]
     if not bad:
-        return ()
+        return {}
     period = Period(findings.day, findings.seen_until)
-    return (
-        Glance(f"Still broken {period.end}", _list_broken(bad, period)),
-        Glance("Records lost", _list_lost(bad)),
-    )
+    return {
+        f"Still broken {period.end}": _list_broken(bad, period),
+        "Records lost": _list_lost(bad),
+    }
 
 
 def _list_broken(bad: Iterable[Incident], period: Period) -> Sentence:
@@ -126,32 +104,32 @@ def _describe_state(one: Incident, period: Period) -> str:
     return f"{word} all day" if one.since is None else f"{word} since {period.clock(one.since)}"
 
 
-def list_attention(findings: Findings) -> tuple[Attention, ...]:
-    """Returns the day's incidents, worst first, at most MOST of a kind; empty on a calm day."""
-    return tuple(_make_lines(findings))
+def list_attention(findings: Findings) -> list[dict[str, Any]]:
+    """Returns a line of the page for each of the day's incidents, worst first.
 
-
-def _make_lines(findings: Findings) -> Iterator[Attention]:
-    seen: Counter[Kind] = Counter()
-    until = findings.seen_until
-    last: dict[Kind, Incident] = {}
+    A line has the `tag`, a word for the kind; the level; the sentence; the `section` of the page
+    about it; and `still` if it was not over when it was last seen. Of a kind there are at most
+    MOST, and a line that counts the others. A calm day has none.
+    """
+    lines = []
+    seen, last = Counter[Kind](), dict[Kind, Incident]()
     for one in findings.incidents:
         seen[one.kind] += 1
         last[one.kind] = one
         if seen[one.kind] <= MOST:
-            yield Attention(
-                tag=_choose_tag(one),
-                level=one.level,
-                sentence=word_incident(one, findings.day, until),
-                section=_SECTIONS.get(one.kind, "groups"),
-                still=one.still,
-            )
+            sentence = word_incident(one, findings.day, findings.seen_until)
+            lines.append(_make_line(one, sentence, still=one.still))
     for kind, count in seen.items():
         if count > MOST:
             more = f"{format_quantity(count - MOST, 'more incident')} of this kind."
-            yield Attention(
-                _choose_tag(last[kind]), last[kind].level, (more,), _SECTIONS.get(kind, "groups")
-            )
+            lines.append(_make_line(last[kind], (more,)))
+    return lines
+
+
+def _make_line(one: Incident, sentence: Sentence, *, still: bool = False) -> dict[str, Any]:
+    section = _SECTIONS.get(one.kind, "groups")
+    said = {"tag": _choose_tag(one), "level": one.level, "sentence": sentence}
+    return {**said, "section": section, "still": still}
 
 
 def _choose_tag(one: Incident) -> str:

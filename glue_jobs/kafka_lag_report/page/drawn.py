@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
 
-from pyspark.sql import Row
-
 from kafka_lag.contract import ERR, OK, WARN
 from kafka_lag_report.findings import Findings, GroupTopic, Listed
 from kafka_lag_report.queries import Queries
+from kafka_lag_report.schemas import Row
 
 DAY_MINUTES = 1440
 MINUTE = 60.0
@@ -69,38 +68,16 @@ class Stretch:
 
 
 @dataclass(frozen=True, slots=True)
-class Peak:
-    """The moment of the day's largest time lag, and the partition that was behind most then.
-
-    `is_least` means that the time lag is only a lower bound.
-    """
-
-    minute: int
-    seconds: float
-    topic: str | None = None
-    partition: int | None = None
-    leader: int | None = None
-    member: str | None = None
-    is_least: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class Curve:
-    """A group's day: the largest time lag in each slot of the axis, and the statuses."""
+    """A group's day: the largest time lag in each slot of the axis, and the statuses.
+
+    `peak` is the moment of the largest time lag and the partition that was behind most then, with
+    the columns of `worst` in page/curves.sql and the time lag in `seconds`.
+    """
 
     seconds: tuple[float | None, ...] = ()
     statuses: tuple[Stretch, ...] = ()
-    peak: Peak | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Bar:
-    """A partition of a skewed topic: its mean lag of the day, and the broker that led it."""
-
-    partition: int
-    leader: int | None
-    mean_lag: float | None
-    produced: int | None = None
+    peak: Row | None = None
 
 
 def choose_axis(findings: Findings) -> Axis:
@@ -140,7 +117,8 @@ def read_curves(
     queries.add_values(groups=tuple(names), start=axis.start, end=axis.end, slot=float(axis.slot))
     found: dict[str, dict[int, Row]] = {}
     for row in queries.run("page/curves").collect():
-        found.setdefault(row["consumer_group"], {})[row["slot"]] = row
+        slots = found.setdefault(row["consumer_group"], {})
+        slots[row["slot"]] = row.asDict(recursive=True)
     hold = math.ceil(2 * interval / MINUTE)
     return {name: _make_curve(slots, axis, hold) for name, slots in found.items()}
 
@@ -168,26 +146,20 @@ def find_stretches(
 
 def read_bars(
     queries: Queries, topics: Sequence[GroupTopic], limit: int
-) -> dict[GroupTopic, Listed[Bar]]:
-    """Returns the partitions of these topics in their order.
+) -> dict[GroupTopic, Listed[Row]]:
+    """Returns the partitions of these topics in their order, as rows of page/bars.sql.
 
     At most the `limit` with the most lag.
     """
     if not topics:
         return {}
     queries.add_values(topics=tuple(topics), most_bars=limit)
-    rows = queries.run("page/bars").collect()
+    found: dict[GroupTopic, list[Row]] = {topic: [] for topic in topics}
+    for row in queries.run("page/bars").collect():
+        found[row["consumer_group"], row["topic"]].append(row.asDict())
     return {
-        topic: _make_bars([row for row in rows if (row["consumer_group"], row["topic"]) == topic])
-        for topic in topics
+        topic: Listed(tuple(rows), rows[0]["total"] if rows else 0) for topic, rows in found.items()
     }
-
-
-def _make_bars(rows: Sequence[Row]) -> Listed[Bar]:
-    drawn = (
-        Bar(row["partition_id"], row["leader"], row["mean_lag"], row["produced"]) for row in rows
-    )
-    return Listed(tuple(drawn), rows[0]["total"] if rows else 0)
 
 
 def _make_curve(slots: Mapping[int, Row], axis: Axis, hold: int) -> Curve:
@@ -204,21 +176,12 @@ def _make_curve(slots: Mapping[int, Row], axis: Axis, hold: int) -> Curve:
     )
 
 
-def _find_peak(slots: Sequence[Row]) -> Peak | None:
+def _find_peak(slots: Sequence[Row]) -> Row | None:
     known = [row for row in slots if row["lag"]]
     if not known:
         return None
     top = max(known, key=lambda row: (row["lag"], -row["slot"]))
-    who = top["worst"]
-    return Peak(
-        minute=who["minute"],
-        seconds=top["lag"],
-        topic=who["worst_topic"],
-        partition=who["worst_partition"],
-        leader=who["worst_leader"],
-        member=who["worst_member"],
-        is_least=who["is_least"],
-    )
+    return {**top["worst"], "seconds": top["lag"]}
 
 
 def _convert_to_minute(moment: datetime) -> float:

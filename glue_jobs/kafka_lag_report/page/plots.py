@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from kafka_lag.wording.formatting import NO_BREAK_SPACE, format_duration
-from kafka_lag_report.page.drawn import DAY_MINUTES, Axis, Bar, Curve, Stretch
+from kafka_lag_report.page.drawn import DAY_MINUTES, Axis, Curve, Stretch
+from kafka_lag_report.schemas import Row
 
 HEADROOM = 1.12
 LEAST_TOP = 10.0
@@ -77,15 +78,15 @@ def shorten_timeline(stretches: Sequence[Stretch]) -> tuple[Stretch, ...]:
     return tuple(_merge([slot for _, slot in run], status) for (status, _), run in runs)
 
 
-def choose_colours(bars: Iterable[Bar]) -> dict[int | None, int | None]:
+def choose_colours(bars: Iterable[Row]) -> dict[int | None, int | None]:
     """Returns the number of a colour for each leader of the page's bars; None if it has no colour.
 
     If there are more leaders than colours, the leaders with the most lag get one.
     """
     lag: dict[int, float] = {}
     for bar in bars:
-        if bar.leader is not None:
-            lag[bar.leader] = lag.get(bar.leader, 0.0) + (bar.mean_lag or 0.0)
+        if (leader := bar["leader"]) is not None:
+            lag[leader] = lag.get(leader, 0.0) + (bar["mean_lag"] or 0.0)
     most = sorted(lag, key=lambda leader: (-lag[leader], leader))[:LEADER_COLOURS]
     colours: dict[int | None, int | None] = dict.fromkeys((None, *lag))
     return colours | {leader: place for place, leader in enumerate(sorted(most))}

@@ -31,7 +31,8 @@ from kafka_lag_report.findings import (
 from kafka_lag_report.incident import Kind
 from kafka_lag_report.page import plots
 from kafka_lag_report.page.attention import choose_bad_words
-from kafka_lag_report.page.drawn import Axis, Bar, Curve
+from kafka_lag_report.page.drawn import Axis, Curve
+from kafka_lag_report.schemas import Row
 from kafka_lag_report.sentences import (
     DASH,
     WHOLE_NAME,
@@ -120,7 +121,7 @@ class Page:
     findings: Findings
     axis: Axis = field(default_factory=Axis)
     curves: Mapping[str, Curve] = field(default_factory=dict)
-    bars: Mapping[GroupTopic, Listed[Bar]] = field(default_factory=dict)
+    bars: Mapping[GroupTopic, Listed[Row]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from kafka_lag_report.findings import (
     TopicSkew,
 )
 from kafka_lag_report.incident import NOTICE, SERIOUS, Incident, Kind
-from kafka_lag_report.page.drawn import Bar, Curve, Peak, Stretch
+from kafka_lag_report.page.drawn import Curve, Stretch
 from kafka_lag_report.page.sections import Page
 from kafka_lag_report.schemas import Row
 
@@ -55,6 +55,24 @@ def only(report: str, **more: Any) -> Listed[Row]:
     return Listed((row_of(report, **more),), 1)
 
 
+def bar(
+    partition: int, leader: int | None, mean_lag: float | None, produced: int | None = None
+) -> Row:
+    """A partition of a skewed topic, as it is drawn."""
+    return {
+        "partition_id": partition,
+        "leader": leader,
+        "mean_lag": mean_lag,
+        "produced": produced,
+    }
+
+
+def peak(minute: int, seconds: float, **more: Any) -> Row:
+    """The moment of a group's largest time lag."""
+    unknown = dict.fromkeys(("topic", "partition", "leader", "member"))
+    return {"minute": minute, "seconds": seconds, "is_least": False, **unknown, **more}
+
+
 def full(name: str = NASTY, groups: int = 3) -> Page:
     """A page with a row in every section, each name in it being `name`."""
     days = (
@@ -79,7 +97,7 @@ def full(name: str = NASTY, groups: int = 3) -> Page:
         curves={day.group: curve(name) for day in days[:24]},
         risks=Listed((TopicRisk(name, name, 1, 1, 5, 1, 60.0, at(14)),), 1),
         skews=Listed((TopicSkew(name, name, **skew, **blamed, cause_partitions=(1,)),), 1),
-        bars={(name, name): Listed((Bar(0, 1, 3.0, 5), Bar(1, None, None)), 2)},
+        bars={(name, name): Listed((bar(0, 1, 3.0, 5), bar(1, None, None)), 2)},
         brokers=only("broker_hotspots", leader=1, leader_rack=name, hot=True),
         consumers=only(
             "consumer_hotspots",
@@ -141,7 +159,7 @@ def curve(topic: str | None = None) -> Curve:
     return Curve(
         seconds=(*[30.0] * 12, *[None] * 12, *[900.0] * 264),
         statuses=(Stretch(0, 60, "OK"), Stretch(60, 60, None), Stretch(120, 1320, "ERR")),
-        peak=Peak(125, 900.0, topic, 3, 2),
+        peak=peak(125, 900.0, topic=topic, partition=3, leader=2),
     )
 
 

@@ -55,11 +55,12 @@ CASES: dict[str, Sequence[Incident]] = {
 def said(incidents: Sequence[Incident], **more: Any) -> list[str]:
     found = page(incidents=tuple(incidents), **more).findings
     lines = [
-        f"{one.tag}, {one.level}{', still' * one.still}, {one.section} | {join_words(one.sentence)}"
+        f"{one['tag']}, {one['level']}{', still' * one['still']}, {one['section']} | "
+        f"{join_words(one['sentence'])}"
         for one in list_attention(found)
     ]
     return [
-        *(f"{one.label}: {join_words(one.answer)}" for one in answer_first_questions(found)),
+        *(f"{name}: {join_words(said)}" for name, said in answer_first_questions(found).items()),
         *lines,
     ]
 
@@ -96,20 +97,20 @@ def test_every_kind_has_a_sentence_and_a_section_that_there_is(kind: Kind) -> No
     one = incident(kind, topic="t", leader=1, count=2, measure="groups")
     (found,) = list_attention(page(incidents=(one,)).findings)
 
-    sentence = join_words(found.sentence)
-    assert found.tag
+    sentence = join_words(found["sentence"])
+    assert found["tag"]
     assert sentence[0].isalnum()
     assert sentence.endswith(".")
     assert "None" not in sentence
     sections = {"groups", "retention", "brokers", "skew", "anomalies", "coverage", "all"}
-    assert found.section in sections
+    assert found["section"] in sections
 
 
 def test_a_name_is_a_name_and_no_text() -> None:
     (one,) = list_attention(page(incidents=(incident(group=NASTY),)).findings)
 
-    assert Name(NASTY) in one.sentence
-    assert not any(NASTY in part for part in one.sentence if isinstance(part, str))
+    assert Name(NASTY) in one["sentence"]
+    assert not any(NASTY in part for part in one["sentence"] if isinstance(part, str))
 
 
 @pytest.mark.parametrize(("more", "rest"), [(0, []), (1, ["1 more"]), (9, ["9 more"])])
@@ -118,7 +119,8 @@ def test_of_a_kind_the_worst_are_listed_and_the_others_counted(more: int, rest: 
     other = incident(Kind.UNEVEN, level=NOTICE, topic="t")
 
     lines = [
-        join_words(one.sentence) for one in list_attention(page(incidents=(*every, other)).findings)
+        join_words(one["sentence"])
+        for one in list_attention(page(incidents=(*every, other)).findings)
     ]
     assert sum("stalled" in line for line in lines) == MOST
     assert [line[:6] for line in lines[MOST + 1 :]] == rest

@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 from kafka_lag_report.findings import Listed, TopicSkew
 from kafka_lag_report.page import plots
-from kafka_lag_report.page.drawn import Axis, Bar, Curve, Stretch
+from kafka_lag_report.page.drawn import Axis, Curve, Stretch
 from kafka_lag_report.page.render import render
+from kafka_lag_report.schemas import Row
 from kafka_lag_report.sentences import DASH
-from tests.glue_jobs.page.pages import page
+from tests.glue_jobs.page.pages import bar, page
 
 
 def test_an_unknown_slot_breaks_the_line() -> None:
@@ -51,7 +52,7 @@ def test_of_a_restless_day_the_worst_of_each_quarter_is_drawn() -> None:
     )
 
 
-def bars_of(*bars: Bar, **more: Any) -> list[dict[str, str]]:
+def bars_of(*bars: Row, **more: Any) -> list[dict[str, str]]:
     """The bars of the only skewed topic, as they are drawn; the texts of each are its `title`."""
     skew = TopicSkew("g", "t", True, False, cause="broker", cause_partitions=(0,), **more)
     drawn = page(skews=Listed((skew,), 1), bars={("g", "t"): Listed(bars, len(bars))})
@@ -69,7 +70,7 @@ def bars_of(*bars: Bar, **more: Any) -> list[dict[str, str]]:
 
 def test_bars_are_as_high_as_their_lag_against_an_even_share() -> None:
     more = {"lag_mean": 200.0, "lag_partitions": 3}
-    first, second, whole = bars_of(Bar(0, 1, 300.0), Bar(1, 2, 100.0), **more)
+    first, second, whole = bars_of(bar(0, 1, 300.0), bar(1, 2, 100.0), **more)
 
     # of all partitions' lag: others are not drawn
     assert "(50% of the lag)" in first["title"]
@@ -81,7 +82,7 @@ def test_bars_are_as_high_as_their_lag_against_an_even_share() -> None:
 
 
 def test_the_leaders_with_most_lag_have_the_colours_in_the_order_of_their_numbers() -> None:
-    bars = [Bar(number, number, float(number)) for number in range(10)] + [Bar(10, None, 99.0)]
+    bars = [bar(number, number, float(number)) for number in range(10)] + [bar(10, None, 99.0)]
 
     colours = plots.choose_colours(bars)
 
@@ -90,14 +91,14 @@ def test_the_leaders_with_most_lag_have_the_colours_in_the_order_of_their_number
 
 
 def test_a_legend_is_sorted_by_broker_and_ends_with_none() -> None:
-    *_, whole = bars_of(Bar(0, 12, 9.0), Bar(1, None, 1.0), Bar(2, 3, 2.0))
+    *_, whole = bars_of(bar(0, 12, 9.0), bar(1, None, 1.0), bar(2, 3, 2.0))
 
     assert whole["leaders"] == "broker 3 broker 12 other or none"
 
 
 @pytest.mark.parametrize("lag", [None, 0.0])
 def test_partitions_without_lag_have_no_height(lag: float | None) -> None:
-    bar, _ = bars_of(Bar(0, 1, lag))
+    drawn, _ = bars_of(bar(0, 1, lag))
 
-    assert bar["height"] == "0.0%"
-    assert f"({DASH} of the lag)" in bar["title"]
+    assert drawn["height"] == "0.0%"
+    assert f"({DASH} of the lag)" in drawn["title"]

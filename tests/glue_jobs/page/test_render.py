@@ -24,9 +24,9 @@ from kafka_lag_report.findings import (
     TopicRisk,
     TopicSkew,
 )
-from kafka_lag_report.page.drawn import Curve, Peak
+from kafka_lag_report.page.drawn import Curve
 from kafka_lag_report.page.render import render
-from tests.glue_jobs.page.pages import Tags, at, calm, curve, full, of, only, page
+from tests.glue_jobs.page.pages import Tags, at, calm, curve, full, of, only, page, peak
 
 WIDEST = 3_000_000
 
@@ -79,10 +79,10 @@ def test_every_link_leads_somewhere() -> None:
 
 
 def test_a_peak_that_may_be_any_higher_says_so() -> None:
-    peak = Peak(minute=60, seconds=7_259.0, is_least=True)
+    oldest = peak(60, 7_259.0, is_least=True)
     day = calm("a", time_lag_max=7_259.0, time_lag_max_is_least=True)
 
-    html = render(page(groups=of(day), curves={"a": replace(curve(), peak=peak)}))
+    html = render(page(groups=of(day), curves={"a": replace(curve(), peak=oldest)}))
 
     assert "Peak <b>at least\u00a02\u00a0h</b> at 01:00" in html
     assert "over the day, peak at least\u00a02\u00a0h" in html

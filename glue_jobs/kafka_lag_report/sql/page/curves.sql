@@ -18,8 +18,8 @@ SELECT
     max(time_lag) AS lag,
     max_by(
         struct(
-            minute, is_age_least AS is_least,
-            worst_topic, worst_partition, worst_leader, worst_member
+            minute, is_age_least AS is_least, worst_topic AS topic,
+            worst_partition AS partition, worst_leader AS leader, worst_member AS member
         ),
         time_lag
     ) AS worst,
