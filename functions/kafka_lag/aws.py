@@ -65,13 +65,13 @@ def conditional_put(
 
     Returns None if S3 answers with one of the codes `lost`. Raises AWS_ERRORS unchanged.
     """
-    for attempt in range(_PUT_ATTEMPTS):
+    for attempts_left in reversed(range(_PUT_ATTEMPTS)):
         try:
             return str(client.put_object(**request)["ETag"])
         except ClientError as error:
             if error_code(error) in lost:
-                return None
+                break
             # Two writers put at once, and S3 asks the loser to try again.
-            if error_code(error) != _CONFLICT or attempt + 1 == _PUT_ATTEMPTS:
+            if error_code(error) != _CONFLICT or not attempts_left:
                 raise
     return None

@@ -19,6 +19,7 @@ from aws_lambda_powertools import Logger
 from botocore.config import Config
 
 from kafka_lag import contract
+from kafka_lag.aws import make_client
 from kafka_lag.errors import ConfigError, ReporterError
 from kafka_lag.notify.conditional_objects import S3ConditionalObjects
 from kafka_lag.notify.delivery import Channel
@@ -102,21 +103,16 @@ def _build_channels(environ: Mapping[str, str]) -> list[Channel]:
     channels: list[Channel] = []
     if topic := environ.get(contract.ENV_STATUS_TOPIC):
         chat = environ.get(contract.ENV_CHAT) == _TRUE
-        channels.append(SnsChannel(_make_client("sns", topic), topic, chat=chat))
+        client = make_client("sns", _AWS, _parse_region(topic, "sns"))
+        channels.append(SnsChannel(client, topic, chat=chat))
     if bus := environ.get(contract.ENV_EVENT_BUS):
-        channels.append(EventBridgeChannel(_make_client("events", bus), bus, time.sleep))
+        client = make_client("events", _AWS, _parse_region(bus, "events"))
+        channels.append(EventBridgeChannel(client, bus, time.sleep))
     return channels
 
 
-def _make_client(service: str, target: str) -> Any:
-    """Returns a client in the target's own region, which may differ from the function's."""
-    # boto3's types know services by literals only.
-    make: Any = boto3.client
-    return make(service, region_name=_parse_region(target, service), config=_AWS)
-
-
 def _parse_region(arn: str, service: str) -> str | None:
-    """Returns the region in an ARN of this service; None for any other text."""
+    """Returns the region in an ARN of this service; None, for the function's own, without one."""
     fields = arn.split(":")
     if len(fields) != _ARN_FIELDS or not all(fields) or (fields[0], fields[2]) != ("arn", service):
         return None

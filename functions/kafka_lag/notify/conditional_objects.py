@@ -6,9 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from botocore.exceptions import BotoCoreError, ClientError
-
-from kafka_lag.aws import conditional_put, error_code
+from kafka_lag.aws import AWS_ERRORS, conditional_put, error_code
 from kafka_lag.errors import StoreError
 
 _ABSENT, _DENIED = "NoSuchKey", "AccessDenied"
@@ -48,7 +46,7 @@ class S3ConditionalObjects:
         try:
             found = self._client.get_object(Bucket=self._bucket, Key=key)
             return StoredObject(found["Body"].read(), found["ETag"])
-        except (ClientError, BotoCoreError) as error:
+        except AWS_ERRORS as error:
             if error_code(error) == _ABSENT or (
                 error_code(error) == _DENIED and self._is_absent(key)
             ):
@@ -64,7 +62,7 @@ class S3ConditionalObjects:
         """
         try:
             found = self._client.list_objects_v2(Bucket=self._bucket, Prefix=key, MaxKeys=1)
-        except (ClientError, BotoCoreError):
+        except AWS_ERRORS:
             return False
         return all(each["Key"] != key for each in found.get("Contents", ()))
 
@@ -81,7 +79,7 @@ class S3ConditionalObjects:
             return conditional_put(
                 self._client, _LOST_PUT, Bucket=self._bucket, Key=key, Body=data, **condition
             )
-        except (ClientError, BotoCoreError) as error:
+        except AWS_ERRORS as error:
             raise self._error("write", key, error) from error
 
     def _error(self, verb: str, key: str, error: Exception) -> StoreError:

@@ -7,10 +7,8 @@ from collections.abc import Callable, Iterator, Sequence, Set
 from datetime import UTC, datetime
 from typing import Any
 
-from botocore.exceptions import BotoCoreError, ClientError
-
 from kafka_lag import contract
-from kafka_lag.aws import error_code
+from kafka_lag.aws import AWS_ERRORS, error_code
 from kafka_lag.notify.delivery import HasTime, Outcome
 from kafka_lag.notify.messages import StatusEvent, StatusMessage
 
@@ -60,7 +58,7 @@ class EventBridgeChannel:
                 if rejected:
                     self._pause(pause)
                     rejected, code = self._put_once(rejected)
-        except (ClientError, BotoCoreError) as error:
+        except AWS_ERRORS as error:
             # The client itself has already tried more than once.
             code = error_code(error)
         return rejected, self._explain(code)

@@ -7,9 +7,7 @@ import json
 from collections.abc import Sequence, Set
 from typing import Any
 
-from botocore.exceptions import BotoCoreError, ClientError
-
-from kafka_lag.aws import error_code
+from kafka_lag.aws import AWS_ERRORS, error_code
 from kafka_lag.notify.delivery import HasTime, Outcome
 from kafka_lag.notify.messages import Notice, StatusMessage
 
@@ -54,7 +52,7 @@ class SnsChannel:
                     MessageAttributes=_build_attributes(message.notice),
                     **self._build_body(message),
                 )
-            except (ClientError, BotoCoreError) as error:
+            except AWS_ERRORS as error:
                 failed = self._explain(error_code(error))
                 if error_code(error) not in _OF_THE_MESSAGE:
                     break

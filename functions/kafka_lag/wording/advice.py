@@ -24,7 +24,7 @@ from kafka_lag.wording.causes import (
 )
 from kafka_lag.wording.evidence import read_evidence
 from kafka_lag.wording.formatting import format_name
-from kafka_lag.wording.words import SAME_RATE, breaks_sla, is_always_rebalancing
+from kafka_lag.wording.words import SAME_RATE, breaks_sla, is_always_rebalancing, is_share_group
 
 # Causes whose advice holds whatever the consumers do now.
 _WHATEVER_THEY_DO = (
@@ -153,7 +153,7 @@ def _advise_speed(row: Mapping[str, Any]) -> str:
     members, partitions = row.get("members"), row.get("partitions")
     if row.get("shared_limit_members") is not None:
         parts.append(f"{faster}; {FULL_STORE}")
-    elif row.get("group_type") == contract.SHARE:
+    elif is_share_group(row):
         parts.append(f"add consumers, or {faster}")
     elif not members or not partitions:
         add = "add consumers, as many as there are partitions at most, or"

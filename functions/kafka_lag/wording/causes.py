@@ -17,7 +17,7 @@ from typing import Any
 from kafka_lag import contract
 from kafka_lag.wording.evidence import fits, format_evidence, read_evidence
 from kafka_lag.wording.formatting import format_minute, format_name, format_quantity
-from kafka_lag.wording.words import find_word
+from kafka_lag.wording.words import find_word, is_share_group
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,7 +333,7 @@ def _format_fields(row: Mapping[str, Any]) -> dict[str, str]:
     fields["advice_on_reset"] = _advise_on_reset(row, evidence)
     fields["advice_on_setting"] = _advise_on_setting(fields)
     fields["advice_on_unexplained"] = advise_on_broker(row) or "look at the log of its members"
-    is_shared = row.get("group_type") == contract.SHARE
+    is_shared = is_share_group(row)
     more = _advise_members(row.get("members"), row.get("partitions"))
     fields["more_members"] = "add members" if is_shared else more
     if lost := row.get("incident_lost") or evidence.get("records_lost"):

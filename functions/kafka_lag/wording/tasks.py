@@ -14,7 +14,7 @@ from kafka_lag import contract
 from kafka_lag.wording.causes import START, advise_on_cause, describe_cause
 from kafka_lag.wording.evidence import read_evidence
 from kafka_lag.wording.formatting import format_count, format_quantity, format_rate, format_share
-from kafka_lag.wording.words import MEANINGS, find_word
+from kafka_lag.wording.words import MEANINGS, find_word, is_share_group
 
 # Statuses of a consumer that another member would have as well.
 _WHATEVER_THE_TASKS = (contract.STALLED, contract.BEYOND_END)
@@ -76,7 +76,7 @@ def count_partitions_wanted(row: Mapping[str, Any]) -> int | None:
     the same rate. Any number is enough for a share group.
     """
     rate, capacity, partitions = _find_written(row), row["capacity"], row["partitions"]
-    if rate is None or not capacity or partitions is None or _is_shared(row):
+    if rate is None or not capacity or partitions is None or is_share_group(row):
         return None
     wanted = math.ceil(rate / capacity)
     return wanted if wanted > partitions else None
@@ -93,7 +93,7 @@ def explain_limits(row: Mapping[str, Any], members_per_task: int = 1) -> Iterato
         return
     if row.get("cause") == contract.CAPACITY_FELL and (cause := describe_cause(row)):
         yield f"{cause.happened}. First {advise_on_cause(row)}."
-    shared = _is_shared(row)
+    shared = is_share_group(row)
     if members is not None and partitions is not None and members > partitions and not shared:
         idle = format_quantity(members - partitions, "member")
         yield f"{idle} of {members} read nothing: there are {partitions} partitions."
@@ -127,11 +127,6 @@ def explain_limits(row: Mapping[str, Any], members_per_task: int = 1) -> Iterato
     if row["worst_status"] in _WHATEVER_THE_TASKS:
         word = find_word(row["worst_status"])
         yield f"A partition is {word}: {MEANINGS[row['worst_status']]}. More tasks do not read it."
-
-
-def _is_shared(row: Mapping[str, Any]) -> bool:
-    """Returns true for a share group, whose members read the same partitions."""
-    return row.get("group_type") == contract.SHARE
 
 
 def _find_written(row: Mapping[str, Any]) -> float | None:

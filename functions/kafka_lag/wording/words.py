@@ -60,10 +60,14 @@ MEANINGS = {
 NO_SHARED_LAG = "share group: lag needs Kafka 4.2"
 
 
+def is_share_group(row: Mapping[str, Any]) -> bool:
+    """Returns true for a share group, whose members read the same partitions."""
+    return row.get("group_type") == contract.SHARE
+
+
 def lacks_shared_lag(row: Mapping[str, Any]) -> bool:
     """Returns true for a share group on brokers that do not say its lag."""
-    is_shared = row["group_type"] == contract.SHARE
-    return is_shared and row["read_at"] is None and row["unread_reason"] is None
+    return is_share_group(row) and row["read_at"] is None and row["unread_reason"] is None
 
 
 def find_word(name: str) -> str:
