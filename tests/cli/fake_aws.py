@@ -140,11 +140,10 @@ class _WithoutRights:
 
 
 class FakeLambda:
-    """Lambda of an account with these limits; `reserved` is by function."""
+    """Lambda of an account with these limits."""
 
     def __init__(self, total: int = 1000, free: int = 1000) -> None:
         self.total, self.free = total, free
-        self.reserved: dict[str, int] = {}
 
     def get_account_settings(self) -> dict[str, Any]:
         limits = {
@@ -152,10 +151,6 @@ class FakeLambda:
             "UnreservedConcurrentExecutions": self.free,
         }
         return {"AccountLimit": limits}
-
-    def get_function_concurrency(self, FunctionName: str) -> dict[str, Any]:  # noqa: N803 - AWS's
-        found = self.reserved.get(FunctionName)
-        return {} if found is None else {"ReservedConcurrentExecutions": found}
 
 
 class FakeAccount:

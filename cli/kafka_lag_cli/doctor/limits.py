@@ -20,37 +20,34 @@ CONCURRENCY = "concurrency"
 _UNRESERVED = 100
 _NAMED = 5
 
-_VIEWS_FUNCTION, _FUNCTION = "ViewsFunction", "Function"
 _ABSENT = ("ValidationError", "ResourceNotFoundException")
 
 
 def check_concurrency(place: Place) -> Iterator[Finding]:
     """Yields whether what all clusters of the place reserve is free. Raises AwsError."""
     clusters = place.deployment.places()[place.deployment.place_of(place.cluster)]
-    wanted = {
-        place.deployment.stack_name(each): ("function.reserved_concurrency", _FUNCTION, reserved)
+    wanted = [
+        (place.deployment.stack_name(each), "function.reserved_concurrency", reserved)
         for each in clusters
         if (reserved := each.function.reserved_concurrency)
-    }
+    ]
     shared = place.deployment.shared
-    if shared.views and shared.views.concurrency:
+    if shared.views and (reserved := shared.views.concurrency):
         stack = place.deployment.views_stack_name
-        wanted[stack] = ("shared.views.concurrency", _VIEWS_FUNCTION, shared.views.concurrency)
+        wanted.append((stack, "shared.views.concurrency", reserved))
     if shared.status_messages and (reserved := shared.status_messages.reserved_concurrency):
         stack = place.deployment.shared_stack_name
-        wanted[stack] = ("shared.status_messages.reserved_concurrency", "", reserved)
+        wanted.append((stack, "shared.status_messages.reserved_concurrency", reserved))
     with using("lambda:GetAccountSettings"):
         limits = place.client("lambda").get_account_settings()["AccountLimit"]
     total, free = limits["ConcurrentExecutions"], limits["UnreservedConcurrentExecutions"]
-    more = sum(
-        max(0, count - _reserved(place, stack, output, count))
-        for stack, (_, output, count) in wanted.items()
-    )
+    missing = [(key, count) for stack, key, count in wanted if not _exists(place, stack)]
+    more = sum(count for _, count in missing)
     if more <= max(0, free - _UNRESERVED):
         more_reserved = f", of which {more} more are reserved" if more else ""
         yield Finding(CONCURRENCY, "ok", f"{total} executions at once{more_reserved}")
         return
-    keys = sorted({key for key, *_ in wanted.values()})
+    keys = sorted({key for key, _ in missing})
     yield Finding(
         CONCURRENCY,
         "fault",
@@ -71,24 +68,13 @@ def _off(keys: Iterable[str]) -> str:
     return ", ".join(f'{key} = "off"' if "views" in key else f"no {key}" for key in keys)
 
 
-def _reserved(place: Place, stack: str, output: str, wanted: int) -> int:
-    """Return the concurrency that a deployed function has reserved; 0 if it is not deployed.
-
-    The function of messages is no output: where its stack is there, it is taken to have what is
-    wanted.
-    """
+def _exists(place: Place, stack: str) -> bool:
+    """Returns true if the stack is there, whose functions are taken to have what is wanted."""
     try:
         with using("cloudformation:DescribeStacks"):
-            (found,) = place.client("cloudformation").describe_stacks(StackName=stack)["Stacks"]
-        if not output:
-            return wanted
-        outputs = {each["OutputKey"]: each["OutputValue"] for each in found.get("Outputs", [])}
-        if output not in outputs:
-            return 0
-        with using("lambda:GetFunctionConcurrency"):
-            answer = place.client("lambda").get_function_concurrency(FunctionName=outputs[output])
+            place.client("cloudformation").describe_stacks(StackName=stack)
     except AwsError as error:
         if error.code in _ABSENT:
-            return 0
+            return False
         raise
-    return int(answer.get("ReservedConcurrentExecutions", 0))
+    return True
