@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import jsii
@@ -91,16 +91,7 @@ class LagReports(Construct):
         self._clusters = frozenset(clusters)
         self._collected: list[ClusterFacts] = []
         if doubts is None:
-            doubts = find_unheard(
-                settings,
-                _SETTINGS,
-                ["each cluster without a topic of its own"],
-                "give LagReports a topic of yours",
-                has_topic=topic is not None,
-            )
-            if settings.notify.owners:
-                aspect = _UnknownOwners(self, settings.notify, self._collected)
-                Aspects.of(self).add(aspect)
+            doubts = self._find_doubts(settings, topic)
         for doubt in doubts:
             warn(self, doubt)
         bucket = DataBucket(
@@ -145,6 +136,18 @@ class LagReports(Construct):
         if self.workgroup and cluster.name not in self._clusters:
             doubts += find_unlisted(cluster.name)
         return doubts
+
+    def _find_doubts(self, settings: SharedSettings, topic: sns.ITopic | None) -> Iterator[Doubt]:
+        """Returns warnings about an app's settings; those about owners come at synthesis."""
+        if settings.notify.owners:
+            Aspects.of(self).add(_UnknownOwners(self, settings.notify, self._collected))
+        return find_unheard(
+            settings,
+            _SETTINGS,
+            ["each cluster without a topic of its own"],
+            "give LagReports a topic of yours",
+            has_topic=topic is not None,
+        )
 
     def _make_chats(self, name: str, settings: SharedSettings, chat: Sequence[str] | None) -> None:
         here = Stack.of(self).region

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lambda package and Glue modules: folders of sources and locked wheels, for CDK to hash and zip.
 
-`python -m kafka_lag_cdk.packaging` builds the Lambda package and prints what its parts weigh.
+`python -m kafka_lag_cdk.packaging` builds the Lambda package and prints its size.
 """
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import os
 import platform
@@ -14,16 +13,11 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Self, cast, get_args
-
-from rich.console import Console
-from rich.table import Table
 
 
 def _cache() -> Path:
@@ -102,7 +96,6 @@ _COMPILED = ("**/*.so", "**/*.so.*", "**/*.pyd", "**/*.dylib", "**/*.dll")
 _READABLE_BY_ALL = 0o644
 _KEY_LENGTH = 16
 _LONGEST_MESSAGE = 600
-_PARTS_SHOWN = 8
 
 
 class PackagingError(Exception):
@@ -199,14 +192,9 @@ def find_uv() -> str | None:
     )
 
 
-def unpacked_by_part(folder: Path) -> list[tuple[str, int]]:
-    """The folders and files at a package's root and their bytes, the largest first."""
-    parts: Counter[str] = Counter()
-    for name, path in _by_name(folder).items():
-        root = name.split("/")[0]
-        part = "metadata and licences" if root.endswith(".dist-info") else root
-        parts[part] += path.stat().st_size
-    return parts.most_common()
+def count_bytes(folder: Path) -> int:
+    """Returns the bytes of all files in a folder."""
+    return sum(path.stat().st_size for path in _by_name(folder).values())
 
 
 def _build(name: str, wheels: _Wheels, own: dict[str, Path], cache: Path, project: Path) -> Path:
@@ -296,7 +284,7 @@ def _check_pure(folder: Path) -> None:
 
 
 def _check_size(folder: Path) -> None:
-    size = _total(unpacked_by_part(folder))
+    size = count_bytes(folder)
     if size > UNPACKED_LIMIT:
         raise PackagingError(
             f"The package has {_mb(size)} unpacked, more than the {_mb(UNPACKED_LIMIT)} that "
@@ -382,52 +370,10 @@ def _end_of(message: str) -> str:
     return " ".join(words)[-_LONGEST_MESSAGE:].rstrip(". ")
 
 
-def _table(parts: list[tuple[str, int]]) -> Table:
-    """The largest parts, the others together, and the whole beside its limit."""
-    table = Table("part", box=None, pad_edge=False)
-    table.add_column("size", justify="right")
-    table.add_column("limit", justify="right")
-    for name, size in parts[:_PARTS_SHOWN]:
-        table.add_row(name, _mb(size), "")
-    if rest := parts[_PARTS_SHOWN:]:
-        table.add_row(f"{len(rest)} others", _mb(_total(rest)), "")
-    table.add_section()
-    table.add_row("unpacked", _mb(_total(parts)), _mb(UNPACKED_LIMIT))
-    return table
-
-
-def _total(parts: list[tuple[str, int]]) -> int:
-    return sum(size for _, size in parts)
-
-
 def _mb(size: int) -> str:
     return f"{size / 1e6:,.1f} MB"
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Builds the functions' folder and prints its size; 1 when it cannot be deployed."""
-    parser = argparse.ArgumentParser(
-        prog="python -m kafka_lag_cdk.packaging",
-        description="Builds the folder of the functions and prints what its parts weigh.",
-    )
-    default = Target()
-    parser.add_argument("--python", choices=DEPLOYABLE, default=default.python)
-    parser.add_argument("--architecture", choices=ARCHITECTURES, default=default.architecture)
-    parser.add_argument("--output", type=Path, default=CACHE, metavar="DIR")
-    options = parser.parse_args(argv)
-    target, began = Target(options.python, options.architecture), time.monotonic()
-    try:
-        folder = build(target, options.output)
-    except PackagingError as error:
-        print(error, file=sys.stderr)
-        return 1
-    seconds = time.monotonic() - began
-    console = Console(highlight=False)
-    console.print(_table(unpacked_by_part(folder)))
-    console.print(f"\nPython {target.python}, {target.architecture}, in {seconds:.1f} s")
-    console.print(str(folder), soft_wrap=True, markup=False)
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    made = build()
+    print(f"{made}\n{_mb(count_bytes(made))} unpacked; Lambda takes {_mb(UNPACKED_LIMIT)}")

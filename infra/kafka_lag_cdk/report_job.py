@@ -8,6 +8,7 @@ from pathlib import Path
 
 from aws_cdk import ArnFormat, Duration, Stack
 from aws_cdk import aws_glue as glue
+from aws_cdk import aws_iam as iam
 from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_s3_assets as assets
 from constructs import Construct
@@ -77,12 +78,7 @@ class DailyReport(Construct):
         modules = assets.Asset(self, "Modules", path=str(package))
         summary_topics = None if report.summary == NEVER else topics
         logs = report_logs(name)
-        for kind in (OUTPUT, ERROR):
-            # Otherwise Glue makes groups that keep everything for ever, for all jobs of the account
-            # [AWS Glue developer guide, "Logging for AWS Glue jobs"].
-            own = Construct(self, kind.title())
-            group = report_log_group(name, kind)
-            make_log_group(own, days=report.log_days, key_arn=log_key_arn, name=group)
+        self._make_log_groups(report, name, log_key_arn)
         role = role_with(
             self,
             (
@@ -94,7 +90,45 @@ class DailyReport(Construct):
             conditions=for_own_account(self),
             description="Daily report of consumer lag",
         )
-        self.job = glue.PySparkEtlJob(
+        arguments = {
+            "--custom-logGroup-prefix": logs,
+            **_arguments(bucket, report, keep, summary_topics),
+            "--success-metric": f"{Stack.of(self).region}/{name}",
+        }
+        self.job = self._make_job(role, report, script, modules, arguments)
+        self.job_name = self.job.job_name
+        # CDK's L2 makes triggers of workflows only.
+        glue.CfnTrigger(
+            self,
+            "Daily",
+            description="Starts the daily report of consumer lag",
+            type="SCHEDULED",
+            schedule=f"cron(0 {report.hour} * * ? *)",
+            actions=[glue.CfnTrigger.ActionProperty(job_name=self.job_name)],
+            # Otherwise it is made, and never fires.
+            start_on_creation=True,
+        )
+
+    def _make_log_groups(self, report: Report, name: str, key_arn: str | None) -> None:
+        """Makes the job's log groups.
+
+        Otherwise Glue makes groups that keep everything for ever, for all jobs of the account
+        [AWS Glue developer guide, "Logging for AWS Glue jobs"].
+        """
+        for kind in (OUTPUT, ERROR):
+            own = Construct(self, kind.title())
+            group = report_log_group(name, kind)
+            make_log_group(own, days=report.log_days, key_arn=key_arn, name=group)
+
+    def _make_job(
+        self,
+        role: iam.Role,
+        report: Report,
+        script: assets.Asset,
+        modules: assets.Asset,
+        arguments: dict[str, str],
+    ) -> glue.PySparkEtlJob:
+        job = glue.PySparkEtlJob(
             self,
             "Job",
             description="Consumer lag: reports, history and page of the day before",
@@ -115,29 +149,12 @@ class DailyReport(Construct):
             # Metrics need a right on everything in CloudWatch.
             enable_metrics=False,
             enable_observability_metrics=False,
-            default_arguments={
-                "--custom-logGroup-prefix": logs,
-                **_arguments(bucket, report, keep, summary_topics),
-                "--success-metric": f"{Stack.of(self).region}/{name}",
-            },
+            default_arguments=arguments,
         )
-        acknowledge_nag(self.job, "GL1", _OPEN_LOG)
-        acknowledge_warning(
-            self.job, "@aws-cdk/aws-glue-alpha:unencryptedContinuousLogging", _OPEN_LOG
-        )
-        acknowledge_nag(self.job, "GL3", _NO_BOOKMARK)
-        self.job_name = self.job.job_name
-        # CDK's L2 makes triggers of workflows only.
-        glue.CfnTrigger(
-            self,
-            "Daily",
-            description="Starts the daily report of consumer lag",
-            type="SCHEDULED",
-            schedule=f"cron(0 {report.hour} * * ? *)",
-            actions=[glue.CfnTrigger.ActionProperty(job_name=self.job_name)],
-            # Otherwise it is made, and never fires.
-            start_on_creation=True,
-        )
+        acknowledge_nag(job, "GL1", _OPEN_LOG)
+        acknowledge_warning(job, "@aws-cdk/aws-glue-alpha:unencryptedContinuousLogging", _OPEN_LOG)
+        acknowledge_nag(job, "GL3", _NO_BOOKMARK)
+        return job
 
 
 def _code(asset: assets.Asset) -> glue.Code:
