@@ -10,6 +10,7 @@ import click
 from kafka_lag.errors import ReporterError, describe_unforeseen
 from kafka_lag.views.latest_run import Snapshots
 from kafka_lag.views.member_probe import probe_member
+from kafka_lag_cli.help_sections import command
 from kafka_lag_cli.state.groups_over_time import AT_ONCE
 from kafka_lag_cli.state.place import SnapshotPlace, place_options
 from kafka_lag_cli.terminal.text import printable
@@ -22,7 +23,7 @@ examples:
 """
 
 
-@click.command("alive", epilog=_EXAMPLES)
+@command("alive", epilog=_EXAMPLES)
 @click.argument("group")
 @click.option("--client-id", required=True, metavar="ID", help="the client.id of the member")
 @click.option("--cluster", metavar="NAME", help="name of the cluster, if there are several")

@@ -6,10 +6,12 @@ from __future__ import annotations
 import click
 from click.shell_completion import get_completion_class
 
+from kafka_lag_cli.help_sections import command
+
 _VARIABLE = "_KAFKA_LAG_COMPLETE"
 
 
-@click.command(
+@command(
     epilog="""\b
 examples:
   eval "$(kafka-lag completion bash)"        # in ~/.bashrc

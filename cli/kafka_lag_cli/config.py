@@ -10,13 +10,13 @@ import click
 
 from kafka_lag.errors import ConfigError
 from kafka_lag_cli.connecting.deployment_file import read_deployed_cluster
-from kafka_lag_cli.help_sections import option
+from kafka_lag_cli.help_sections import command, option
 from kafka_lag_config.document import normalised
 from kafka_lag_config.faults import ConfigurationError
 from kafka_lag_config.source import load
 
 
-@click.command(
+@command(
     epilog="""\b
 examples:
   kafka-lag config orders.toml > config.json

@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from kafka_lag_cli.connecting.deployment_file import CDK_FILE, read_deployment
-from kafka_lag_cli.help_sections import option
+from kafka_lag_cli.help_sections import command, option
 from kafka_lag_cli.terminal.records import TABLE, output_option, write_records
 from kafka_lag_config.cost.cost import Cost, Line, compare_ways, cost_of, sum_usd
 from kafka_lag_config.cost.prices import load_prices
@@ -40,7 +40,7 @@ _NOTES = (
 )
 
 
-@click.command(
+@command(
     epilog="""\b
 examples:
   kafka-lag cost

@@ -119,6 +119,13 @@ class SectionedCommand(click.Command):
                 formatter.write_dl(records)
 
 
+def command(
+    name: str | None = None, **rest: Any
+) -> Callable[[Callable[..., Any]], SectionedCommand]:
+    """Returns a decorator that makes a subcommand of a function."""
+    return click.command(name, cls=SectionedCommand, **rest)
+
+
 def option(*names: str, section: str = _GENERAL, **rest: Any) -> Callable[[F], F]:
     """An option of a subcommand, under a heading of its help."""
     return click.option(*names, cls=_Option, section=section, **rest)

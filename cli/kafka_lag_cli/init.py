@@ -37,7 +37,7 @@ from kafka_lag_cli.account.vpc_network import (
     read_network,
     vpc_of,
 )
-from kafka_lag_cli.help_sections import SectionedCommand, option
+from kafka_lag_cli.help_sections import command, option
 from kafka_lag_config.faults import ConfigurationError
 from kafka_lag_config.reading import check
 from kafka_lag_config.source import toml_in
@@ -65,8 +65,7 @@ class InitOptions:
     email: tuple[str, ...] = ()
 
 
-@click.command(
-    cls=SectionedCommand,
+@command(
     epilog="""\b
 examples:
   kafka-lag init arn:aws:kafka:eu-west-1:111122223333:cluster/orders/3f2a...-7

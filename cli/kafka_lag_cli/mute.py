@@ -21,6 +21,7 @@ from kafka_lag.snapshots.previous import LOOKBACK_MS
 from kafka_lag.wording.formatting import format_minute, format_quantity
 from kafka_lag_cli.account.errors import AwsError, using
 from kafka_lag_cli.account.session import open_session
+from kafka_lag_cli.help_sections import command
 from kafka_lag_cli.state.groups_over_time import AT_ONCE
 from kafka_lag_cli.state.place import SnapshotPlace, place_options
 from kafka_lag_cli.state.runs import find_runs, run_of_group
@@ -46,7 +47,7 @@ class Muted:
     window: MuteWindow
 
 
-@click.command("mute", epilog=_EXAMPLES)
+@command("mute", epilog=_EXAMPLES)
 @click.argument("group")
 @click.argument("duration")
 @click.option("--cluster", metavar="NAME", help="name of the cluster, if there are several")

@@ -15,7 +15,7 @@ from typing import Any
 import click
 
 from kafka_lag.errors import ConfigError
-from kafka_lag_cli.help_sections import option
+from kafka_lag_cli.help_sections import command, option
 from kafka_lag_cli.needs import check_extra, check_java
 from kafka_lag_cli.state.stores import find_state, open_folder
 from kafka_lag_cli.terminal.text import printable, printable_line
@@ -37,7 +37,7 @@ examples:
 """
 
 
-@click.command("report", epilog=_EXAMPLES)
+@command("report", epilog=_EXAMPLES)
 @option(
     "--state",
     type=click.Path(exists=True, file_okay=False, path_type=Path),

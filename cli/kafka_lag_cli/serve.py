@@ -30,7 +30,7 @@ from kafka_lag_cli.connecting.collect_options import (
     names_brokers,
     refuse_without_brokers,
 )
-from kafka_lag_cli.help_sections import FILE, SectionedCommand, given_name, option
+from kafka_lag_cli.help_sections import FILE, command, given_name, option
 from kafka_lag_cli.local_server import LocalServer, load_certificate
 from kafka_lag_cli.needs import check_extra
 from kafka_lag_cli.numbers import SECONDS
@@ -76,8 +76,7 @@ def _address(text: str) -> Address:
     return Address(host, int(port))
 
 
-@click.command(
-    cls=SectionedCommand,
+@command(
     epilog="""\b
 examples:
   kafka-lag serve

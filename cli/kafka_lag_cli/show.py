@@ -14,7 +14,7 @@ from rich.console import Console
 from kafka_lag import contract
 from kafka_lag.wording.formatting import format_short_duration
 from kafka_lag_cli.connecting.collect_options import collect_options, collect_options_of
-from kafka_lag_cli.help_sections import SectionedCommand, option
+from kafka_lag_cli.help_sections import command, option
 from kafka_lag_cli.numbers import WholeNumber
 from kafka_lag_cli.terminal.group_rows import Row, Selection, select_groups, sla_used, write_rows
 from kafka_lag_cli.terminal.records import TABLE
@@ -40,8 +40,7 @@ _AT_LEAST = {
 }
 
 
-@click.command(
-    cls=SectionedCommand,
+@command(
     epilog="""\b
 examples:
   kafka-lag show -b b-1.example:9096 --command-config client.properties

@@ -16,7 +16,6 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
-import click
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.live import Live
 from rich.text import Text
@@ -31,7 +30,7 @@ from kafka_lag_cli.connecting.collect_options import (
     collect_options_of,
     keep_days_option,
 )
-from kafka_lag_cli.help_sections import SectionedCommand, option
+from kafka_lag_cli.help_sections import command, option
 from kafka_lag_cli.numbers import SECONDS
 from kafka_lag_cli.schedule import Run, interruptible, run_on_schedule
 from kafka_lag_cli.state.shared import mark_collected
@@ -55,8 +54,7 @@ _WARNINGS = 4
 _LINES_AROUND_GROUPS = 6
 
 
-@click.command(
-    cls=SectionedCommand,
+@command(
     epilog="""\b
 examples:
   kafka-lag watch -b localhost:9092 --state ./lag

@@ -62,14 +62,13 @@ from kafka_lag_cli.doctor.inspection import (
 )
 from kafka_lag_cli.doctor.rights import RIGHTS, WantedNames, check_rights
 from kafka_lag_cli.doctor.rights_repair import RightsRepair, rights_repair
-from kafka_lag_cli.help_sections import SectionedCommand, option
+from kafka_lag_cli.help_sections import command, option
 from kafka_lag_cli.terminal.records import TABLE, output_option, write_records
 from kafka_lag_cli.terminal.text import open_screen, printable, wording_of
 from kafka_lag_config.cost.prices import load_prices
 
 
-@click.command(
-    cls=SectionedCommand,
+@command(
     epilog="""\b
 examples:
   kafka-lag doctor --bootstrap-servers localhost:9092

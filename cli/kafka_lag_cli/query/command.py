@@ -19,6 +19,7 @@ from rich.console import Console
 from kafka_lag.errors import ConfigError, ReporterError
 from kafka_lag.snapshots.store import BrowsableStore
 from kafka_lag.wording.formatting import format_list, format_quantity
+from kafka_lag_cli.help_sections import command
 from kafka_lag_cli.needs import check_extra
 from kafka_lag_cli.state.place import SnapshotPlace, place_options
 from kafka_lag_cli.state.stores import open_folder
@@ -50,7 +51,7 @@ def _complete_name(_: click.Context, __: click.Parameter, begun: str) -> list[Co
     ]
 
 
-@click.command("query", epilog=_EXAMPLES)
+@command("query", epilog=_EXAMPLES)
 @click.argument("name", required=False, shell_complete=_complete_name)
 @place_options
 @click.option(

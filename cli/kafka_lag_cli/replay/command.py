@@ -13,7 +13,7 @@ import click
 from kafka_lag.errors import ConfigError, ReporterError
 from kafka_lag.wording.formatting import format_list, format_minute
 from kafka_lag_cli.connecting.deployment_file import CDK_FILE
-from kafka_lag_cli.help_sections import option
+from kafka_lag_cli.help_sections import command, option
 from kafka_lag_cli.replay.beside_aws import compare_with_aws as compare
 from kafka_lag_cli.replay.documents import (
     DEFAULT_DAYS,
@@ -51,7 +51,7 @@ class _PagesAMonth(click.FloatRange):
     name = "number of pages"
 
 
-@click.command("replay", epilog=_EXAMPLES)
+@command("replay", epilog=_EXAMPLES)
 @option(
     "--config",
     "file",

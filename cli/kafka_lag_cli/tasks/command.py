@@ -11,6 +11,7 @@ import click
 from kafka_lag.errors import ReporterError
 from kafka_lag.snapshots.store import BrowsableStore
 from kafka_lag.views.latest_run import LatestRun
+from kafka_lag_cli.help_sections import command
 from kafka_lag_cli.numbers import WholeNumber
 from kafka_lag_cli.state.groups_over_time import AT_ONCE, Period, read_period
 from kafka_lag_cli.state.place import SnapshotPlace, place_options
@@ -36,7 +37,7 @@ examples:
 """
 
 
-@click.command("tasks", epilog=_EXAMPLES)
+@command("tasks", epilog=_EXAMPLES)
 @click.argument("group", required=False)
 @click.option("--all", "every", is_flag=True, help="list every group")
 @place_options

@@ -14,6 +14,7 @@ import click
 from kafka_lag.snapshots.store import BrowsableStore
 from kafka_lag.views.latest_run import LatestRun
 from kafka_lag.wording.formatting import format_minute
+from kafka_lag_cli.help_sections import command
 from kafka_lag_cli.numbers import WholeNumber
 from kafka_lag_cli.state.groups_over_time import AT_ONCE
 from kafka_lag_cli.state.place import SnapshotPlace, place_options
@@ -39,7 +40,7 @@ examples:
 """
 
 
-@click.command("why", epilog=_EXAMPLES)
+@command("why", epilog=_EXAMPLES)
 @click.argument("group", required=False)
 @click.option("--all", "every", is_flag=True, help="list every group in trouble")
 @place_options
