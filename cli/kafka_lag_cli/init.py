@@ -29,10 +29,10 @@ from kafka_lag_cli.account.msk_cluster import (
     describe_secret,
 )
 from kafka_lag_cli.account.session import open_session
-from kafka_lag_cli.account.subnet_choice import choose_subnets
 from kafka_lag_cli.account.vpc_network import (
     Subnet,
     VpcNetwork,
+    choose_subnets,
     default_security_group,
     read_network,
     vpc_of,

@@ -17,7 +17,7 @@ import click
 from kafka_lag.errors import ConfigError
 from kafka_lag_cli.help_sections import command, option
 from kafka_lag_cli.needs import check_extra, check_java
-from kafka_lag_cli.state.stores import find_state, open_folder
+from kafka_lag_cli.state.folder import find_state, open_folder
 from kafka_lag_cli.terminal.text import printable, printable_line
 
 # What each stage of the job does, for who waits; the others take no time.

@@ -34,9 +34,8 @@ from kafka_lag_cli.help_sections import FILE, command, given_name, option
 from kafka_lag_cli.local_server import LocalServer, load_certificate
 from kafka_lag_cli.needs import check_extra
 from kafka_lag_cli.numbers import SECONDS
-from kafka_lag_cli.state.folder import default_state
+from kafka_lag_cli.state.folder import default_state, open_folder
 from kafka_lag_cli.state.place import SnapshotPlace
-from kafka_lag_cli.state.stores import open_folder
 from kafka_lag_cli.terminal.text import WarningPrinter, escape_markup, wording_of
 
 _MAX_PORT = 65_535

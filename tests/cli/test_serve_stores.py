@@ -14,7 +14,7 @@ from botocore.exceptions import ClientError
 
 from kafka_lag.errors import ConfigError, StoreError, UnusableError
 from kafka_lag_cli.state.bucket import OwnBucket
-from kafka_lag_cli.state.stores import open_folder
+from kafka_lag_cli.state.folder import open_folder
 
 GROUPS = "snapshots/groups/"
 TERMS_OF_A_DEPLOYMENT = ("role", "VPC", "endpoint")

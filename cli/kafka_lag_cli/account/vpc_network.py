@@ -33,6 +33,17 @@ _OTHER_TARGETS = (
 )
 HTTPS = 443
 
+# From the best on. Without a way out endpoints are made; with an internet gateway the same, but
+# others expect servers there that the internet reaches.
+_RANKS: dict[WayOut, int] = {
+    "nat": 0,
+    "other": 1,
+    "none": 2,
+    "blackhole": 2,
+    "internet gateway": 3,
+}
+_ZONES = 2
+
 
 @dataclass(frozen=True, slots=True)
 class Subnet:
@@ -156,6 +167,25 @@ def read_network(client: Any, vpc: str, region: str) -> VpcNetwork:
     more = (each["CidrBlock"] for each in found.get("CidrBlockAssociationSet", ()))
     cidrs = tuple(dict.fromkeys((found["CidrBlock"], *more)))
     return VpcNetwork(vpc, cidrs, tuple(subnets), _endpoints(client, vpc, region))
+
+
+def choose_subnets(network: VpcNetwork, brokers: Collection[str]) -> tuple[Subnet, ...]:
+    """Returns two subnets in two zones with the best shared way out, `brokers` before others.
+
+    One where all lie in one zone, none where there are none.
+    """
+    best: tuple[Subnet, ...] = ()
+    for rank in sorted(set(_RANKS.values())):
+        zones: dict[str, Subnet] = {}
+        good = [subnet for subnet in network.subnets if _RANKS[subnet.way_out] <= rank]
+        for subnet in sorted(
+            good, key=lambda each: (_RANKS[each.way_out], each.id not in brokers, each.id)
+        ):
+            zones.setdefault(subnet.zone, subnet)
+        best = tuple(zones.values())[:_ZONES]
+        if len(best) == _ZONES:
+            break
+    return tuple(sorted(best, key=lambda each: each.zone))
 
 
 def read_security_groups(client: Any, ids: Collection[str]) -> dict[str, SecurityGroup]:

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 from kafka_lag.wording.formatting import format_list
 from kafka_lag_cli.account.msk_cluster import MskCluster
-from kafka_lag_cli.account.subnet_choice import choose_subnets
 from kafka_lag_cli.account.vpc_network import (
     HTTPS,
     Endpoint,
     Subnet,
     VpcNetwork,
+    choose_subnets,
     default_security_group,
     read_network,
     read_security_groups,

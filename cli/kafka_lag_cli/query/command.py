@@ -21,8 +21,8 @@ from kafka_lag.snapshots.store import BrowsableStore
 from kafka_lag.wording.formatting import format_list, format_quantity
 from kafka_lag_cli.help_sections import command
 from kafka_lag_cli.needs import check_extra
+from kafka_lag_cli.state.folder import open_folder
 from kafka_lag_cli.state.place import SnapshotPlace, place_options
-from kafka_lag_cli.state.stores import open_folder
 from kafka_lag_cli.terminal.progress import count_objects
 from kafka_lag_cli.terminal.records import TABLE, output_option, write_records
 from kafka_lag_cli.terminal.text import escape_markup, printable

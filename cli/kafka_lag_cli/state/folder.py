@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The folder in which the command keeps snapshots, and how long."""
+"""The folder in which the command keeps snapshots: where it is, how it is read, how long."""
 
 from __future__ import annotations
 
@@ -8,8 +8,13 @@ import shutil
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kafka_lag import contract
+from kafka_lag.errors import ConfigError
+
+if TYPE_CHECKING:
+    from kafka_lag.snapshots.store import FolderStore
 
 # What the daily report and the pages look back on, and a day more.
 DEFAULT_KEEP_DAYS = 8
@@ -19,6 +24,29 @@ _DAY = re.compile(r"dt=(\d{4}-\d{2}-\d{2})")
 def default_state(environ: Mapping[str, str]) -> Path:
     """Returns the folder for caches of the XDG base directory specification, on macOS too."""
     return Path(environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kafka-lag"
+
+
+def find_state(chosen: Path | None, environ: Mapping[str, str]) -> Path:
+    """Returns the named folder, or the one of `watch`. Raises ConfigError if it does not exist."""
+    folder = chosen or default_state(environ)
+    if not folder.is_dir():
+        raise ConfigError(
+            f"There is no folder {folder} yet: run kafka-lag watch first, or name one by --state."
+        )
+    return folder
+
+
+def open_folder(folder: Path) -> FolderStore:
+    """Returns the folder that holds `snapshots/`. Raises ConfigError for `snapshots/` itself."""
+    clusters = (folder / contract.GROUPS).glob("cluster=*")
+    if not (folder / contract.SNAPSHOT_PREFIX).is_dir() and any(clusters):
+        raise ConfigError(
+            f"{folder} is inside the state: name the folder above, {folder.resolve().parent}."
+        )
+    # Costs the start of those alone who read snapshots.
+    from kafka_lag.snapshots.store import FolderStore  # noqa: PLC0415
+
+    return FolderStore(folder)
 
 
 def remove_old_days(state: Path, keep_days: int, now: float) -> list[Path]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kafka_lag_cli.help_sections import add_options, is_from_variable, option
-from kafka_lag_cli.state.stores import find_state, open_folder
+from kafka_lag_cli.state.folder import find_state, open_folder
 
 if TYPE_CHECKING:
     from kafka_lag.snapshots.store import BrowsableStore
