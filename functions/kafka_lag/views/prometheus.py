@@ -15,8 +15,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
-from prometheus_client.utils import floatToGoString
 
 from kafka_lag import contract
 from kafka_lag.contract.exposition import COLUMNS_OF_LABELS as COLUMNS
@@ -30,6 +28,8 @@ from kafka_lag.lag.sets import distinct
 from kafka_lag.views.http import Answer, Request, WrongQueryError
 from kafka_lag.views.latest_run import Snapshots
 
+# The text format that every Prometheus reads [Prometheus documentation, "Exposition formats"].
+_CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 # Packed metrics have at most a sixth of the size.
 COMPRESSION_RATIO = 6
 _TOO_LARGE = "The answer would be larger than {:.1f} MB. Ask for {}."
@@ -67,7 +67,7 @@ def answer(
         if len(body) > limit:
             ways = [*([] if request.accepts_gzip else [_PACKED]), *options.ways_to_less()]
             return error_answer(400, _TOO_LARGE.format(limit / 1e6, ", or ".join(ways)))
-    return Answer(200, CONTENT_TYPE_PLAIN_0_0_4, bytes(body))
+    return Answer(200, _CONTENT_TYPE, bytes(body))
 
 
 def error_answer(status: int, sentence: str) -> Answer:
@@ -295,5 +295,4 @@ def _gauge(family: str, help_text: str, parts: Iterable[tuple[Sequence[str], Col
 
 
 def _number(value: float) -> str:
-    text: str = floatToGoString(value)  # type: ignore[no-untyped-call]
-    return text
+    return repr(float(value))
