@@ -112,7 +112,6 @@ class Running:
             stderr=subprocess.DEVNULL,
             start_new_session=True,
         )
-        self.pid = self._process.pid
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -127,14 +126,14 @@ class Running:
         """Whether it runs."""
         return self._process.poll() is None
 
-    def scrape(self, within: float = _ANSWERS_WITHIN) -> str:
+    def _scrape(self) -> str:
         """Returns its answer. Raises OSError if none comes in time, EOFError, HTTPException."""
         began, url = time.monotonic(), f"http://{HOST}:{self._port}{self.program.path}"
         request = Request(url, headers={"Accept-Encoding": "gzip"})
-        with urlopen(request, timeout=within) as answer:  # noqa: S310 - it is http
+        with urlopen(request, timeout=_ANSWERS_WITHIN) as answer:  # noqa: S310 - it is http
             body: bytes = answer.read()
             packed = answer.headers.get("Content-Encoding") == "gzip"
-        if time.monotonic() - began > within:
+        if time.monotonic() - began > _ANSWERS_WITHIN:
             raise TimeoutError
         return (gzip.decompress(body) if packed else body).decode()
 
@@ -143,7 +142,7 @@ class Running:
         began = time.time()
         shown: tuple[Values, Values] = ({}, {})
         with suppress(OSError, EOFError, HTTPException, ValueError):
-            shown = read_lags_and_ages(self.scrape(), self.program)
+            shown = read_lags_and_ages(self._scrape(), self.program)
         return Look(self.program.name, began, time.time(), shown)
 
     def _fill(self, text: str, server: str = "") -> str:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -60,6 +59,9 @@ class Case:
     written. The consumer reads and commits every `poll_seconds`. `store`: what all tasks share
     gives so many tasks' worth, and `contention` less for each more task. `slow`: the share of what
     another task reads that the first one does.
+
+    It begins with `start` tasks and what is written in `behind` minutes, and has `grows_to` tasks
+    in the second half of its time.
     """
 
     name: str
@@ -72,6 +74,9 @@ class Case:
     store: Floats | None = None
     contention: float = 0.0
     slow: float = 1.0
+    start: int = 1
+    behind: int = 0
+    grows_to: int | None = None
 
     @property
     def partitions(self) -> int:
@@ -82,6 +87,13 @@ class Case:
     def minutes(self) -> int:
         """Length in minutes."""
         return len(self.load)
+
+    @property
+    def behind_case(self) -> Case:
+        """The case with its backlog, which comes in the first minute."""
+        load = self.load.copy()
+        load[0] *= 1 + self.behind
+        return replace(self, load=load)
 
     @property
     def gets_slower(self) -> bool:
@@ -101,26 +113,6 @@ class Case:
             return own
         gives = float(self.store[minute]) * max(1.0 - self.contention * (tasks - 1), 0.0)
         return min(own, gives / tasks)
-
-
-@dataclass(frozen=True, slots=True)
-class Service:
-    """A service that runs `start` tasks, and in the second half of its time `grows_to` tasks.
-
-    What is written in so many minutes is there when it begins to read, `behind` them.
-    """
-
-    case: Case
-    start: int
-    behind: int = 0
-    grows_to: int | None = None
-
-    @property
-    def behind_case(self) -> Case:
-        """Its load with the backlog, which comes in the first minute."""
-        load = self.case.load.copy()
-        load[0] *= 1 + self.behind
-        return replace(self.case, load=load)
 
 
 def _flood(now: Floats, base: float, *hours: int) -> Floats:
@@ -185,24 +177,20 @@ def store_cases() -> Iterator[tuple[Case, bool]]:
             yield _read(name, text, DAY // 2), section == "full"
 
 
-def _read_service(name: str, text: str) -> Service:
-    """Reads a service; `wave=8,4,1.5`: in the first 4 of each 8 minutes 1.5 times the mean."""
+def _read_waves(name: str, text: str) -> Case:
+    """Reads a case; `wave=8,4,1.5`: in the first 4 of each 8 minutes 1.5 times the mean."""
     options = read_options(text)
-    own = {each: options.pop(each) for each in ("start", "behind", "grows_to") if each in options}
     loads = np.full(MINUTES, float(options.pop("load")))
     if "wave" in options:
         every, high, times = options.pop("wave")
         rest = (every - high * times) / (every - high)
         loads *= np.where(np.arange(MINUTES) % every < high, times, rest)
-    case = _read(name, "load=flat:1", MINUTES, most=MOST, **options)
-    return Service(replace(case, load=loads), **own)
+    return replace(_read(name, "load=flat:1", MINUTES, most=MOST, **options), load=loads)
 
 
-def _read_kind(section: str) -> list[Service]:
-    return [_read_service(name, text) for name, (text,) in read_sections("tasks.txt")[section]]
+def read_kind(kind: str) -> list[Case]:
+    """Returns the services of a kind, by what they are said to need, or not."""
+    return [_read_waves(name, text) for name, (text,) in read_sections("tasks.txt")[kind]]
 
 
-# What services of each kind are said to need, or not.
-KINDS: Mapping[str, Callable[[], list[Service]]] = {
-    kind: partial(_read_kind, kind) for kind in ("advised", "enough", "limited", "shared")
-}
+KINDS = ("advised", "enough", "limited", "shared")

@@ -17,7 +17,7 @@ from itertools import groupby
 
 import numpy as np
 
-from dev.sim.cases.services import KINDS, MINUTES, MOST, PROMISE, SEEN, Case, Service
+from dev.sim.cases.services import KINDS, MINUTES, MOST, PROMISE, SEEN, Case, read_kind
 from dev.sim.reading import FIRST, Floats, Mask
 from dev.sim.run import run
 from dev.sim.scorers import print_lines
@@ -76,7 +76,7 @@ def try_numbers(cases: Sequence[Case]) -> list[Trial]:
     return [Trial(case, age, of_case) for case, age, of_case in rows]
 
 
-def watch(services: Sequence[Service], *, follow: bool) -> list[Frame]:
+def watch(services: Sequence[Case], *, follow: bool) -> list[Frame]:
     """Returns the rows that the collector makes of each service, run by run.
 
     With `follow` services run as many tasks as they need.
@@ -109,16 +109,16 @@ class Verdict:
     right: bool
 
 
-def score(kind: str, services: Sequence[Service]) -> list[Verdict]:
+def score(kind: str, services: Sequence[Case]) -> list[Verdict]:
     """Returns a verdict on each service of a kind."""
-    trials = try_numbers([each.case for each in services])
+    trials = try_numbers(services)
     runs = watch(services, follow=kind == "advised")
     return [judge(kind, *each) for each in zip(services, trials, runs, strict=True)]
 
 
-def judge(kind: str, service: Service, trial: Trial, runs: Frame) -> Verdict:
+def judge(kind: str, service: Case, trial: Trial, runs: Frame) -> Verdict:
     """Returns the verdict on a service by the rows of its runs."""
-    name, needed = service.case.name, runs.numbers("tasks_needed").to_list()
+    name, needed = service.name, runs.numbers("tasks_needed").to_list()
     if kind == "advised":
         path = " ".join(str(number) for number, _ in groupby(needed))
         last, fewest = needed[-1], trial.fewest
@@ -141,8 +141,8 @@ def judge(kind: str, service: Service, trial: Trial, runs: Frame) -> Verdict:
 def print_verdicts(options: Namespace) -> bool:
     """Prints a line for each service."""
     right = True
-    for kind, make in KINDS.items():
-        if chosen := [each for each in make() if each.case.name.startswith(options.only)]:
+    for kind in KINDS:
+        if chosen := [each for each in read_kind(kind) if each.name.startswith(options.only)]:
             found = score(kind, chosen)
             title = f"{kind}: {sum(each.right for each in found)} of {len(found)} right"
             lines = [

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from dev.sim.cases.services import KINDS, MOST, Case, Service
+from dev.sim.cases.services import MOST, Case, read_kind
 from dev.sim.scorers.tasks import Trial, judge, score
 from kafka_lag.lag.columns import Column
 from kafka_lag.lag.frame import Frame
@@ -26,7 +26,7 @@ def test_a_number_is_right_within_one_of_the_fewest_that_keep_the_promise(
     ages = np.array([900.0] * 3 + [301.0] + [300.0] * (MOST - 4))
     case = Case("five are enough", np.ones(1))
     runs = Frame.of({"tasks_needed": Column.optional([None, 2, needed])})
-    found = judge("advised", Service(case, 1), Trial(case, ages, np.ones(MOST)), runs)
+    found = judge("advised", case, Trial(case, ages, np.ones(MOST)), runs)
 
     assert (found.true, found.right) == ("5", right)
 
@@ -44,7 +44,7 @@ def test_a_number_is_right_within_one_of_the_fewest_that_keep_the_promise(
     ],
 )
 def test_a_service_is_scored(kind: str, name: str, true: str) -> None:
-    (service,) = (each for each in KINDS[kind]() if each.case.name == name)
+    (service,) = (each for each in read_kind(kind) if each.name == name)
     (found,) = score(kind, [service])
 
     assert found.true == true
