@@ -160,8 +160,10 @@ def _full_cluster(existing: Existing, brokers: Brokers, *, changed: bool) -> dic
         "vpc": {
             "route_tables": [existing.route_table],
             "cidr": "10.0.0.0/16",
-            "endpoints": {"s3": True, "secrets_manager": True},
+            "endpoints": {"s3": True, "secrets_manager": True, "monitoring": True},
         },
+        "metrics": "otlp",
+        "levels": {"partitions": {}},
         "auth": {"type": "scram", "secret_arn": existing.secret, "kms_key_arn": existing.key},
         "ca_file": str(brokers.cafile),
         "function": {"memory_mb": 1024 if changed else 512, "log_days": 30 if changed else 14},

@@ -17,7 +17,8 @@ from typing import Any
 from kafka_lag_cdk.app import main
 from kafka_lag_cdk.packaging import Target, build
 
-# Kinds of resources that ministack does not make; nor does it make alarms on several metrics.
+# Kinds of resources that ministack does not make. Nor does it make alarms on several metrics or by
+# PromQL, which name no metric.
 LACKED = frozenset(
     {
         "AWS::ApplicationAutoScaling::ScalableTarget",
@@ -41,10 +42,8 @@ def leave_out(template: dict[str, Any]) -> Any:
 
 
 def _is_lacked(resource: dict[str, Any]) -> bool:
-    on_several = (
-        resource["Type"] == "AWS::CloudWatch::Alarm" and "Metrics" in resource["Properties"]
-    )
-    return on_several or resource["Type"] in LACKED
+    is_alarm = resource["Type"] == "AWS::CloudWatch::Alarm"
+    return resource["Type"] in LACKED or (is_alarm and "MetricName" not in resource["Properties"])
 
 
 def _prune(value: Any, gone: AbstractSet[str]) -> Any:

@@ -21,6 +21,7 @@ from dev.rehearse.account import (
 from dev.rehearse.outside import SESSION
 from dev.rehearse.rehearsal import Rehearsal
 from kafka_lag import contract
+from kafka_lag.contract.otlp import name_otel_metric
 from kafka_lag.snapshots.keys import object_key
 
 # Characters at the end of a job's output.
@@ -98,6 +99,18 @@ def metrics(rehearsal: Rehearsal) -> list[str]:
         if line.get(contract.DIMENSION_GROUP) == backlog.GROUP and contract.OFFSET_LAG in line
     ]
     return [] if backlog.LAG in lags else [f"The log has lags of {lags}, not {backlog.LAG}"]
+
+
+def otlp_metrics(rehearsal: Rehearsal) -> list[str]:
+    """Returns a fault unless CloudWatch got the lag of the group's partition by OTLP."""
+    lag = name_otel_metric(contract.OFFSET_LAG, (contract.DIMENSION_PARTITION,))
+    lags = [
+        value
+        for event in rehearsal.emulator.events("otlp")
+        for name, attributes, value, _ in event["points"]
+        if name == lag and attributes["group"] == backlog.GROUP
+    ]
+    return [] if backlog.LAG in lags else [f"CloudWatch got lags of {lags}, not {backlog.LAG}"]
 
 
 def messages(rehearsal: Rehearsal) -> list[str]:

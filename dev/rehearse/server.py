@@ -3,8 +3,8 @@
 
 `dev.rehearse.emulator` starts it, with a listening socket's descriptor as its argument. It reports
 on its stdout: each line is a JSON object with an `event`, which is `ready`, `denied` (a call that
-no policy allows) or `invoked` (something in the account calls a function). It ends when its stdin
-does.
+no policy allows), `invoked` (something in the account calls a function) or `otlp` (CloudWatch gets
+points by OTLP). It ends when its stdin does.
 """
 
 from __future__ import annotations
@@ -26,8 +26,11 @@ from ministack.core import iam_actions, iam_evaluator
 from ministack.services import lambda_svc, secretsmanager
 from ministack.services.cloudformation import provisioners
 
+from dev.otlp import decode_request, points_of
 from dev.rehearse.functions import LOOK_UP
 
+# CloudWatch's OTLP endpoint, which ministack lacks.
+_OTLP_PATH = "/v1/metrics"
 _MSK_CLUSTER = re.compile(r"/v1/clusters/(?P<arn>arn:[^/]+/[^/]+/[^/]+)")
 
 _SECRET = "AWS::SecretsManager::Secret"  # noqa: S105 - a type of resource
@@ -82,11 +85,25 @@ def _application(reporter: Reporter) -> _Application:
             if message["type"] == "lifespan.startup.complete":
                 reporter.report("ready")
 
+        if scope["type"] == "http" and scope["path"] == _OTLP_PATH:
+            reporter.report("otlp", points=points_of(decode_request(await _read_body(receive))))
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+            await send({"type": "http.response.body"})
+            return
         if scope["type"] == "http":
             scope["headers"] = [*scope["headers"], (b"x-forwarded-proto", b"https")]
         await ministack.app(scope, receive, passing_on)
 
     return application
+
+
+async def _read_body(receive: Any) -> bytes:
+    body, more = b"", True
+    while more:
+        message = await receive()
+        body += message.get("body", b"")
+        more = message.get("more_body", False)
+    return body
 
 
 def _name_secrets_by_arn() -> None:

@@ -286,9 +286,12 @@ def make_otlp_sink(
 
 
 def cloudwatch_url(region: str) -> str:
-    """Returns the URL of CloudWatch's own OTLP endpoint for metrics."""
-    domain = "amazonaws.com.cn" if region.startswith("cn-") else "amazonaws.com"
-    return f"https://monitoring.{region}.{domain}/v1/metrics"
+    """Returns the URL of CloudWatch's own OTLP endpoint for metrics, where boto3 finds CloudWatch.
+
+    It does not connect.
+    """
+    endpoint = make_client("cloudwatch", ONE_ATTEMPT, region).meta.endpoint_url
+    return f"{endpoint}/v1/metrics"
 
 
 def region_of(url: str) -> str | None:

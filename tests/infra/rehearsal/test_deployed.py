@@ -138,6 +138,10 @@ def test_the_collector_logs_the_lag_that_kafka_has(run: Rehearsal) -> None:
     assert checks.metrics(run) == []
 
 
+def test_cloudwatch_gets_each_partition_by_otlp(run: Rehearsal) -> None:
+    assert checks.otlp_metrics(run) == []
+
+
 def test_a_changed_status_reaches_the_deployed_topic_and_the_bus(run: Rehearsal) -> None:
     assert checks.messages(run) == []
 
