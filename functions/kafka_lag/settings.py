@@ -126,6 +126,7 @@ def levels_of(document: Mapping[str, Any]) -> Levels:
         named=frozenset(document["named"]),
         named_only=document["named_only"],
         scaling=filter_of(scaling) if scaling else None,
+        releases=frozenset(document["releases"]),
         **{key: document[key] for key in contract.CHOSEN_METRICS},
     )
 

@@ -32,6 +32,7 @@ from kafka_lag_config.alarm_rules import (
     URGENT,
     Rule,
     broker_rules,
+    deployment_rules,
     full_name,
     group_rules,
     muted_alarms,
@@ -228,6 +229,22 @@ class ClusterAlarms:
         reporter, of_groups = tuple(self._reporter()), (*self._any_group(), *self._named_groups())
         self._mute(of_groups)
         return (*reporter, *of_groups, *self._brokers())
+
+    def make_releases(self) -> dict[str, cloudwatch.Alarm]:
+        """The deployment alarms by group, which nothing mutes."""
+        made = {}
+        for group, rule in deployment_rules(self.cluster):
+            subject = ClusterSubject(self.cluster, group, self.name)
+            made[group] = rule_alarm(
+                self.scope,
+                id_of(pascal_case(rule.name), group),
+                rule=rule,
+                subject=subject,
+                metric=LagMetrics(self.cluster).of_group(rule.metric, group),
+                recipients=self.recipients.of_group(self.cluster, group),
+                where=subject.shown,
+            )
+        return made
 
     def _mute(self, alarms: Sequence[cloudwatch.IAlarm]) -> None:
         """Makes the rules of the configured windows, after the alarms that they name."""

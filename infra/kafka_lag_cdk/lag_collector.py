@@ -6,11 +6,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from aws_cdk import Stack
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_sns as sns
 from constructs import Construct
 
+from kafka_lag.contract.dimensions import dimension_value
 from kafka_lag_cdk.acknowledgements import warn
 from kafka_lag_cdk.alarms import ClusterAlarms, Recipients
 from kafka_lag_cdk.collector_code import collector_code
@@ -30,6 +33,7 @@ from kafka_lag_cdk.props import (
     WatchedCluster,
 )
 from kafka_lag_cdk.scaling import ScaledService
+from kafka_lag_config.alarm_rules import RELEASE, full_name
 from kafka_lag_config.doubts import find_doubts
 from kafka_lag_config.settings import AlarmSettings, CollectorSettings
 
@@ -58,6 +62,10 @@ class LagCollector(Construct):
     topics and keys of the app CloudWatch is let in; an imported one must do so itself. With
     `recovered` a topic also gets that an alarm is over.
     `package` is the collector's folder or zip; unless given, it is built from this project's lock.
+
+    `deployment_alarms` are those of `alarms.deployments`, by group. ECS rolls the deployments of a
+    service of `services` back by the alarm on its group, if it is one of the app's; for others see
+    `roll_back`.
 
     Whatever is wrong is a ConfigurationError with the sentences of a configuration file.
 
@@ -132,14 +140,20 @@ class LagCollector(Construct):
         )
         self.function, self.log_group = collector.function, collector.log_group
         CollectorSchedule(self, "Schedule", cluster=facts, function=self.function)
-        self.alarms = ClusterAlarms(
+        alarms_of_cluster = ClusterAlarms(
             scope=self,
             cluster=facts,
             function=self.function,
             log_group=self.log_group,
             recipients=self._recipients(shared, recovered),
             name=self._name,
-        ).make()
+        )
+        self.alarms = alarms_of_cluster.make()
+        self.deployment_alarms = alarms_of_cluster.make_releases()
+        for each in services:
+            if isinstance(each.service, ecs.BaseService) and not each.apart:
+                for group in set(each.scaling.groups) & self.deployment_alarms.keys():
+                    self.roll_back(each.service, group)
         self.scaling_alarms = tuple(self._scale_services())
         self.dashboard = self._make_dashboard() if facts.settings.dashboard else None
         doubts = [*find_doubts(facts)]
@@ -147,6 +161,18 @@ class LagCollector(Construct):
             doubts += reports.expect(facts)
         for doubt in doubts:
             warn(self, doubt, f"{name}: ")
+
+    def roll_back(self, service: ecs.BaseService, group: str) -> None:
+        """Lets ECS roll a deployment of the service back by the alarm on a group that it reads as.
+
+        Raises KeyError for a group that is not in `alarms.deployments`.
+        """
+        alarm = self.deployment_alarms[group]
+        # By its name: a service of another stack, which this one scales, cannot refer to it.
+        name = full_name(self._name, self.facts, RELEASE.name, dimension_value(group))
+        service.enable_deployment_alarms([name], behavior=ecs.AlarmBehavior.ROLLBACK_ON_ALARM)
+        if Stack.of(service) == Stack.of(self):
+            service.node.add_dependency(alarm)
 
     def _recipients(self, shared: SharedNames, recovered: bool) -> Recipients:
         cluster = self._cluster

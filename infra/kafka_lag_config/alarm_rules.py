@@ -429,12 +429,31 @@ SLO_SLOW = replace(
     "last six hours.",
 )
 
+# ECS and CodeDeploy read its state, and it reaches nobody. Four of five runs: a rollout of a group
+# that stops at each rebalance is as late in three.
+RELEASE = Rule(
+    name="release-risk",
+    metric=contract.RELEASE_RISK,
+    operator=Operator.AT_LEAST,
+    threshold=1,
+    datapoints=4,
+    periods=5,
+    missing=Missing.MISSING,
+    meaning="Since the group's members began to change, partitions stand or fall behind farther "
+    "than in the hour before, or records were skipped.",
+    to_do="A deployment that names this alarm is rolled back; look at the log of the new release.",
+    severity="none",
+)
+
 OF_REPORTER = (HEARTBEAT, ERRORS, DROPPED, PARSING, VALIDATION, READING, OMITTED)
 OF_GROUP = (STATUS, SLA, LOSS, SLO_FAST, SLO_SLOW, OFFSET_LAG)
 OF_ANY_GROUP = (ANY_GROUP, ANY_SLA, ANY_LOSS)
 OF_BROKERS = (BROKER_DISK, BROKER_CPU)
 # Those of a cluster and of the daily report; messages have theirs in another page of the manual.
-RULES = (*OF_REPORTER, *OF_GROUP, *OF_ANY_GROUP, ANY_UNUSUAL, ANOMALY, *OF_BROKERS, REPORT_MISSING)
+RULES = (
+    *(*OF_REPORTER, *OF_GROUP, *OF_ANY_GROUP, ANY_UNUSUAL, ANOMALY, RELEASE),
+    *(*OF_BROKERS, REPORT_MISSING),
+)
 OF_MESSAGES = (MESSAGES_DROPPED, MESSAGES_SILENT)
 # Mute windows can silence these: not the reporter's own alarms, nor those that scale or roll back.
 _MUTABLE = frozenset(rule.name for rule in (*OF_GROUP, *OF_ANY_GROUP))
@@ -465,6 +484,7 @@ def find_alarm_faults(cluster: ClusterFacts) -> Iterator[Fault]:
             yield Fault((*place, "threshold"), "each group has its own: leave it out")
     # Of what is usual the alarm, and what learns.
     named = sum(2 if rule.name == ANOMALY.name else 1 for _, rule, _ in group_rules(cluster))
+    named += len(cluster.alarms.deployments)
     if named > _MOST_NAMED:
         yield Fault(
             ("alarms",),
@@ -548,6 +568,12 @@ def group_rules(cluster: ClusterFacts) -> Iterator[tuple[str, Rule, float | None
     yield from group_thresholds(cluster)
     for group in cluster.alarms.anomalies:
         yield group, configured(cluster, ANOMALY), None
+
+
+def deployment_rules(cluster: ClusterFacts) -> Iterator[tuple[str, Rule]]:
+    """Yield each group whose bad releases are rolled back, and the rule of its alarm."""
+    for group in cluster.alarms.deployments:
+        yield group, configured(cluster, RELEASE)
 
 
 def query_rules(cluster: ClusterFacts) -> Iterator[Rule]:

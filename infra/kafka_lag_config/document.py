@@ -170,6 +170,8 @@ class LevelsSection(Strict):
     scaling: FilterSection | None = None
     """filter of the groups that get `ScalingLag`, `ScalingLagPerMember` and `TasksNeeded`. They are
     on if `scaling` is there"""
+    releases: Annotated[tuple[str, ...], Listed] = ()
+    """names of the groups that get `ReleaseRisk`, beside those of `alarms.deployments`"""
     drain_time: bool = _LEVELS.drain_time
     """`EstimatedDrainTime` by group"""
     members: bool = _LEVELS.members

@@ -100,7 +100,7 @@ class ClusterFacts:
     def named_groups(self) -> tuple[str, ...]:
         """Groups that an alarm or a policy names, which come first in the budget."""
         alarms = self.alarms
-        named = [*alarms.groups, *alarms.anomalies, *alarms.offset_lag]
+        named = [*alarms.groups, *alarms.anomalies, *alarms.offset_lag, *alarms.deployments]
         named += [group for each in self.services for group in each.scaling.groups]
         return tuple(dict.fromkeys(named))
 
@@ -161,6 +161,7 @@ class ClusterFacts:
         levels["named"] = list(dict.fromkeys([*given.named, *self.named_groups]))
         if self.settings.by_otlp and "max_metrics" not in given.model_fields_set:
             levels["max_metrics"] = _MOST_BY_OTLP
+        levels["releases"] = list(dict.fromkeys([*given.releases, *self.alarms.deployments]))
         levels["unusual"] = given.unusual or self.alarms.any_unusual
         if self.services and "scaling" not in given.model_fields_set:
             every = (group for each in self.services for group in each.scaling.groups)
@@ -281,7 +282,7 @@ def _unread(cluster: ClusterFacts, read: NameFilter) -> Iterator[Fault]:
 
 
 def _named(cluster: ClusterFacts) -> Iterator[tuple[Place, str]]:
-    for key in ("groups", "anomalies"):
+    for key in ("groups", "anomalies", "deployments"):
         for index, group in enumerate(getattr(cluster.alarms, key)):
             yield ("alarms", key, index), group
     for group in cluster.alarms.offset_lag:
@@ -314,6 +315,7 @@ def _no_room(cluster: ClusterFacts, levels: Levels) -> Iterator[Fault]:
         len(levels.group_metrics)
         + len(contract.SCALING_METRICS) * _scales(levels, group)
         + (cluster.settings.sla_of(group) is not None)
+        + (group in levels.releases)
         for group in levels.named
     )
     if levels.named and levels.max_metrics < needed:

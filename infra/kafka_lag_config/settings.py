@@ -97,6 +97,9 @@ class AlarmSettings(Strict):
     """exact names of groups whose time lag is compared with its own past"""
     offset_lag: dict[GroupName, Whole] = Field(default_factory=dict)
     """by exact name of a group, in `alarms.groups` or not: an alarm if more records are unread"""
+    deployments: Groups = ()
+    """exact names of groups with an alarm that [rolls bad releases
+    back](alarms.md#deployment-alarms); each gets `ReleaseRisk`"""
     sla_runs: dict[GroupName, SlaRuns] = Field(default_factory=dict)
     """by exact name of a group in `alarms.groups`: in how many runs its SLA must be broken for a
     page, as in `{"datapoints": 5, "periods": 10}` (unless given: 3 of 5); [`kafka-lag replay

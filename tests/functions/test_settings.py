@@ -74,6 +74,7 @@ FULL: dict[str, Any] = {
         "named_only": True,
         "partitions": {"groups": {"allow": "p"}},
         "scaling": {"deny": "q"},
+        "releases": ["billing"],
         **SWITCHES,
     },
 }
@@ -108,6 +109,7 @@ WHOLE = Settings(
         named=frozenset("a"),
         named_only=True,
         scaling=NameFilter(deny=re.compile("q")),
+        releases=frozenset({"billing"}),
         **SWITCHES,
     ),
     sinks=("cloudwatch", OtlpConfig("https://c:4318/v1/metrics", levels=Levels(topics=False))),

@@ -58,12 +58,12 @@ def orders(theirs: Theirs, **changes: Any) -> dict[str, Any]:
     return plain | changes
 
 
-def a_service(theirs: Theirs) -> ecs.FargateService:
+def a_service(stack: Stack, vpc: ec2.IVpc) -> ecs.FargateService:
     """A service of the app."""
-    task = ecs.FargateTaskDefinition(theirs, "Task")
+    task = ecs.FargateTaskDefinition(stack, "Task")
     task.add_container("Worker", image=ecs.ContainerImage.from_registry("worker"))
-    cluster = ecs.Cluster(theirs, "Ecs", vpc=theirs.vpc)
-    return ecs.FargateService(theirs, "Service", cluster=cluster, task_definition=task)
+    cluster = ecs.Cluster(stack, "Ecs", vpc=vpc)
+    return ecs.FargateService(stack, "Service", cluster=cluster, task_definition=task)
 
 
 def follows(service: ecs.IBaseService | EcsService) -> ServiceScaling:
@@ -186,7 +186,7 @@ BUILDS: dict[str, Callable[[Theirs], object]] = {
     "brokers in a parameter, and their ports": _parameter_with_ports,
     "watched in another stack": _another_stack,
     "a service of the app": lambda theirs: watch(
-        theirs, orders(theirs, services=(follows(a_service(theirs)),))
+        theirs, orders(theirs, services=(follows(a_service(theirs, theirs.vpc)),))
     ),
     "alarms to topics of the app": _topics,
     "reports: a topic that is imported": _imported_topic,

@@ -100,6 +100,7 @@ _CLUSTERS: dict[str, dict[str, Any]] = {
             "groups": ["billing", "naïve:${LABEL}", "unpromised"],
             "anomalies": ["billing"],
             "offset_lag": {"billing": 3_000},
+            "deployments": ["billing"],
             "any_unusual": True,
             "owner_topics": {"team-money": f"arn:aws:sns:{REGION}:{ACCOUNT}:money"},
         },

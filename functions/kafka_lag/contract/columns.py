@@ -237,6 +237,9 @@ COLUMNS = {
         "slo_target": DOUBLE,
         "slo_days": INT,
         "muted": STRING,
+        "ages_lately": DOUBLE_LIST,
+        "release_since": TIMESTAMP,
+        "release_risk": INT,
     },
 }
 

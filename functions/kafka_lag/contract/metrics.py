@@ -25,6 +25,7 @@ PRODUCE_RATE = "ProduceRate"
 CONSUME_RATE = "ConsumeRate"
 SLA_USED = "SlaUsed"
 UNUSUAL = "Unusual"
+RELEASE_RISK = "ReleaseRisk"
 COLLECTOR_SUCCESS = "CollectorSuccess"
 COLLECTOR_DURATION = "CollectorDuration"
 GROUPS_READ = "GroupsRead"
@@ -71,6 +72,7 @@ METRIC_UNITS = {
     CONSUME_RATE: PER_SECOND,
     SLA_USED: NO_UNIT,
     UNUSUAL: NO_UNIT,
+    RELEASE_RISK: COUNT,
     **HEALTH_UNITS,
 }
 # Metrics of each level without options; a partition has those of a topic.

@@ -31,6 +31,7 @@ from kafka_lag.lag.previous_rows import (
 )
 from kafka_lag.lag.rates import add_produce_rate, add_rates
 from kafka_lag.lag.rebalances import add_rebalances
+from kafka_lag.lag.release_risk import add_release_risk
 from kafka_lag.lag.rests import (
     add_rests,
     find_off_by_one,
@@ -252,6 +253,11 @@ def _roll_up(e: Evaluation) -> Frame:
     return roll_up_groups(e.groups, e.rows, e.of_topic, e.counts, e.ages, e.newest, e.run)
 
 
+def _add_release_risk(e: Evaluation) -> Frame:
+    rows, old_rows = e.rows, e.previous.rows
+    return add_release_risk(e.groups, e.old_groups, rows, old_rows, e.at_group, e.unreadable, e.run)
+
+
 def _add_capacity(e: Evaluation) -> Frame:
     return add_capacity(e.groups, e.old_groups, e.rows, e.previous, e.previous_runs, e.run)
 
@@ -468,6 +474,13 @@ STEPS = (
         lambda e: add_trend(e.groups, e.old_groups, e.run),
         needs="rebalances roll_up",
         adds="lags_lately trend",
+    ),
+    Step(
+        "release_risk",
+        Table.GROUPS,
+        _add_release_risk,
+        needs="rebalances join lag losses held_up time_lag movement skips roll_up",
+        adds="ages_lately release_risk release_since",
     ),
     Step(
         "open_transactions",

@@ -140,7 +140,8 @@ def _count_costs(report: LagReport, levels: Levels) -> _Costs:
     groups = report.snapshot.groups
     scaled = match_names(groups.strings("consumer_group"), levels.scaling)
     with_sla = groups.numbers("sla_seconds").known
-    of_group = len(levels.group_metrics) + with_sla + _SCALING_COST * scaled
+    released = groups.strings("consumer_group").is_in(levels.releases)
+    of_group = len(levels.group_metrics) + with_sla + released + _SCALING_COST * scaled
     of_group = of_group * _is_watched(groups, levels)
     of_pair = (_LAG_COST + levels.max_offset_lag) * levels.topics * _is_watched(pairs, levels)
     wanted = _is_watched(rows, levels) & match_names(
@@ -159,7 +160,7 @@ def _is_watched(sets: Frame, levels: Levels) -> Mask:
     if not levels.named_only:
         return np.ones(len(sets), bool)
     names = sets.strings("consumer_group")
-    mask: Mask = names.is_in(levels.named) | match_names(names, levels.scaling)
+    mask: Mask = names.is_in(levels.named | levels.releases) | match_names(names, levels.scaling)
     return mask
 
 

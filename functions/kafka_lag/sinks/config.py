@@ -20,7 +20,8 @@ class Levels:
 
     `named` groups are those that an alarm or a scaling policy watches; they come first.
     `named_only`: no other groups are published but those that are scaled. `scaling` accepts the
-    groups that a policy scales by their lag; None accepts none.
+    groups that a policy scales by their lag; None accepts none. `releases` are the groups that get
+    ReleaseRisk.
     """
 
     max_metrics: int = 1000
@@ -31,6 +32,7 @@ class Levels:
     named: frozenset[str] = frozenset()
     named_only: bool = False
     scaling: NameFilter | None = None
+    releases: frozenset[str] = frozenset()
     drain_time: bool = False
     members: bool = False
     rebalancing: bool = False

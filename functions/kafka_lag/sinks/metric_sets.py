@@ -138,6 +138,9 @@ def _group_values(groups: Frame, scaling: Frame, levels: Levels) -> dict[str, Co
     values[contract.SCALING_LAG] = lag
     values[contract.SCALING_LAG_PER_MEMBER] = lag / members.clip(1)
     values[contract.TASKS_NEEDED] = groups.numbers("tasks_needed").only(scaled)
+    values[contract.RELEASE_RISK] = groups.numbers("release_risk").only(
+        names.is_in(levels.releases)
+    )
     values[contract.SLA_USED] = find_sla_used(groups)
     chosen = {
         contract.ESTIMATED_DRAIN_TIME: groups.numbers("drain_seconds"),

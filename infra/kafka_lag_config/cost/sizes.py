@@ -94,7 +94,8 @@ def count_metrics(cluster: Cluster, levels: Levels | None = None) -> MetricCount
     with_sla = min(len(cluster.sla_seconds), wanted)
     if any(find_one_name(expression) is None for expression in cluster.sla_seconds):
         with_sla = wanted
-    more = (wanted if all_scaled else scaled) * len(contract.SCALING_METRICS) + with_sla
+    more = (wanted if all_scaled else scaled) * len(contract.SCALING_METRICS)
+    more += with_sla + len(levels.releases)
     per_group = len(levels.group_metrics) + (more / wanted if wanted else 0)
     left = max(0.0, levels.max_metrics - len(contract.HEALTH_UNITS))
     groups = min(wanted, int(left / per_group))

@@ -213,6 +213,7 @@ def _alarms(cluster: Cluster, published: MetricCounts) -> Iterator[Quantity]:
         published = count_metrics(cluster, facts.levels_at(next(endpoints)))
     plain = len(reporter_rules(facts)) + sum(1 for _ in group_thresholds(facts))
     plain += sum(map(_count_scaling_alarms, cluster.scaling))
+    plain += len(facts.alarms.deployments)
     seen = sum(groups_in_query(cluster, published, rule) for rule in OF_ANY_GROUP)
     seen += published.groups if facts.watches_unusual else 0
     of_brokers = cluster.expected.brokers * len(broker_rules(facts))

@@ -28,6 +28,8 @@ EVERYTHING: dict[str, Any] = {
     "max_offset_lag": True,
     "partition_groups": NameFilter(),
     "scaling": NameFilter(),
+    # That of a report of distinct values.
+    "releases": frozenset({"consumer_group"}),
     **dict.fromkeys(contract.CHOSEN_METRICS, True),
 }
 # Null of what was read and counts.

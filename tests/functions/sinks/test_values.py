@@ -54,6 +54,7 @@ OF_GROUP: dict[str, Value] = {
     contract.PRODUCE_RATE: of(GROUPS, "produce_rate"),
     contract.CONSUME_RATE: of(GROUPS, "consume_rate"),
     contract.UNUSUAL: number(1),
+    contract.RELEASE_RISK: of(GROUPS, "release_risk"),
     contract.SLA_USED: share(of(GROUPS, "time_lag_seconds"), of(GROUPS, "sla_seconds")),
 }
 OF_TOPIC: dict[str, Value] = {

@@ -58,6 +58,12 @@ def test_groups_with_a_service_level_have_one_more(expressions: list[str], promi
     assert found.omitted == 0
 
 
+def test_groups_with_a_deployment_alarm_have_one_more() -> None:
+    named = {"deployments": ["billing", "stock"]}
+    found = count_metrics(sized({"releases": ["stock", "audit"]}, alarms=named))
+    assert found.of_groups == 20 * 4 + 3
+
+
 def test_there_are_at_least_as_many_groups_as_are_named() -> None:
     one = cluster(alarms={"groups": ["a", "b"]}, expected={"groups": 1})
     assert count_metrics(one).groups == 2

@@ -16,6 +16,7 @@ from aws_cdk import aws_sns as sns
 from cdk_nag import AwsSolutionsChecks
 
 from kafka_lag_cdk import (
+    AlarmSettings,
     CollectorSettings,
     Iam,
     LagCollector,
@@ -39,6 +40,8 @@ from tests.infra.own_app.network import (
     watch,
 )
 from tests.infra.resolve import of_type
+
+ALARM = "AWS::CloudWatch::Alarm"
 
 
 def test_subnets_may_be_chosen() -> None:
@@ -93,10 +96,28 @@ def test_the_ids_of_what_scales_a_service_are_the_same_in_each_synthesis() -> No
         theirs = Theirs()
         for number in range(earlier):
             theirs.secret(f"Other{number}")
-        made = collected(theirs, orders(theirs, services=(follows(a_service(theirs)),)))
+        made = collected(theirs, orders(theirs, services=(follows(a_service(theirs, theirs.vpc)),)))
         found.append({name for name in made if "Scaling" in name})
     assert found[0] == found[1]
     assert found[0]
+
+
+def test_releases_of_services_are_rolled_back_by_the_alarm_on_their_group() -> None:
+    app = App()
+    theirs, apart = Theirs(app), Stack(app, "Apart", env=HERE)
+    service, alarms = a_service(theirs, theirs.vpc), AlarmSettings(deployments=("billing", "stock"))
+    made = watch(theirs, orders(theirs, services=(follows(service),), alarms=alarms))
+    subnets: dict[str, Any] = {"availability_zones": ["a"], "private_subnet_ids": ["s"]}
+    vpc = ec2.Vpc.from_vpc_attributes(apart, "Vpc", vpc_id="v", **subnets)
+    made.roll_back(a_service(apart, vpc), "stock")
+
+    for stack, group in ((theirs, "billing"), (apart, "stock")):
+        (found,) = of_type(synthesised(stack), "AWS::ECS::Service").values()
+        name = f"kafka-lag/orders/none/release-risk/{group}"
+        wanted = {"AlarmNames": [name], "Enable": True, "Rollback": True}
+        assert found["DeploymentConfiguration"]["Alarms"] == wanted
+    names = [each["AlarmName"] for each in of_type(synthesised(theirs), ALARM).values()]
+    assert {f"kafka-lag/orders/none/release-risk/{g}" for g in ("billing", "stock")} <= {*names}
 
 
 def test_a_topic_whose_key_cannot_let_alarms_in_is_refused() -> None:

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Release risk: how many partitions a group reads worse since its members began to change.
+
+It is for alarms that roll a deployment back, so it must be known within a few runs, where a status
+needs a window. A release begins when members change after a window without a change. The last five
+runs are compared with the hour before. A group that was late, or that skipped records, when its
+release began is not judged.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kafka_lag import contract
+from kafka_lag.lag.cause_case import BAD
+from kafka_lag.lag.columns import Column, Mask, Rows
+from kafka_lag.lag.frame import Frame
+from kafka_lag.lag.previous_rows import is_read, seconds_between
+from kafka_lag.lag.recent import Recent
+from kafka_lag.lag.run import Run
+from kafka_lag.lag.sets import Sets
+
+_HOUR_SECONDS = 3_600.0
+# Runs that are judged, and that share a value of `ages_lately`.
+_RUNS = 5
+# An hour of these values, and the newest two, which may hold runs that are judged.
+_NEWEST, _SLOTS = 2, 14
+# A partition of which less than this share is read of what was written while its group kept up is
+# read less than before. It makes headway if its age shrinks by the rest of the time that passes.
+_READS_SHARE = 0.9
+# A group whose oldest record is so many intervals older than any in the hour before is late: one in
+# sixty runs is the oldest by chance.
+_LATE_INTERVALS = 0.25
+
+
+def add_release_risk(
+    groups: Frame,
+    old: Frame,
+    rows: Frame,
+    old_rows: Frame,
+    at_group: Rows,
+    unreadable: Column,
+    run: Run,
+) -> Frame:
+    """Returns the groups with `release_risk`, `release_since` (ms) and `ages_lately`.
+
+    `old`, `old_rows`: previous rows; `at_group`: each row's group; a lag of at most `unreadable`
+    records holds nothing to read. `ages_lately` are the group's oldest time lags, s, one for each
+    five runs. `release_since` is the run that saw the first change of members in the last hour,
+    unknown if the group was bad by then. `release_risk` is the number of partitions that, since
+    then, stand or fall behind farther than in the hour before, or have skipped records in the last
+    five runs; 0 without a release. It is unknown in a group's first ten runs, which leave nothing
+    to compare with, and for groups whose members are not known.
+    """
+    ages = _follow_ages(groups, old, run)
+    usual = ages.without(_NEWEST).maximum()
+    since = _find_beginning(groups, old, usual, run)
+    limit = (usual + run.interval_seconds).take(at_group)
+    worse = _is_worse(rows, old_rows, unreadable) & (rows.numbers("time_lag_seconds") > limit)
+    worse |= _has_skipped(rows, since.take(at_group), run)
+    count = Sets(at_group, len(groups)).rows(worse & since.known[at_group])
+    known = usual.known & groups.numbers("rebalances").known & is_read(groups)
+    return groups.with_columns(
+        ages_lately=ages.to_lists(), release_since=since, release_risk=count.only(known)
+    )
+
+
+def _follow_ages(groups: Frame, old: Frame, run: Run) -> Recent:
+    """Returns the oldest time lags with this run's; values are of times that five runs take."""
+    slot_ms = _RUNS * run.rules.interval_ms
+    before, age = Recent.of(old.strings("ages_lately"), _SLOTS), groups.numbers("time_lag_seconds")
+    then = old.numbers("taken_at").fill(run.taken_at) // slot_ms
+    begun = np.where(before.count == 0, 1, run.taken_at // slot_ms - then)
+    grown = before.appended(age, begun)
+    values = grown.values.copy()
+    values[:, -1] = np.maximum(values[:, -1], age.fill(0.0))
+    return Recent(values, grown.count)
+
+
+def _find_beginning(groups: Frame, old: Frame, usual: Column, run: Run) -> Column:
+    calm = run.seconds_since(old.numbers("settled_since")) >= run.window_seconds
+    begins = calm & (groups.numbers("rebalances") > 0)
+    late = usual + _LATE_INTERVALS * run.interval_seconds
+    bad = old.strings("status").is_in(BAD) | ~(old.numbers("time_lag_seconds") <= late)
+    bad |= run.seconds_since(old.numbers("skipped_at")) <= _HOUR_SECONDS
+    last = old.numbers("release_since")
+    last = last.only(run.seconds_since(last) <= _HOUR_SECONDS)
+    return run.now(len(groups)).only(~bad).where(begins, last)
+
+
+def _is_worse(rows: Frame, old: Frame, unreadable: Column) -> Mask:
+    """Marks rows that make no headway on what waits, since they were set back or read less."""
+    seconds = seconds_between(rows, old)
+    read = rows.numbers("committed_offset") - old.numbers("committed_offset")
+    less = read < _READS_SHARE * old.numbers("kept_up_rate") * seconds
+    slower = (read == 0) | less | rows.numbers("rewound_from").known
+    gained = old.numbers("time_lag_seconds") - rows.numbers("time_lag_seconds")
+    waits = is_read(rows) & (rows.numbers("lag") > unreadable)
+    worse: Mask = waits & slower & (gained < (1.0 - _READS_SHARE) * seconds)
+    return worse
+
+
+def _has_skipped(rows: Frame, since: Column, run: Run) -> Mask:
+    at = rows.numbers("skipped_at")
+    recent = run.seconds_since(at) < _RUNS * run.interval_seconds
+    skipped: Mask = recent & (at >= since)
+    return skipped & ~rows.strings("skip_reason").is_in([contract.READ_OR_SKIPPED])
