@@ -240,6 +240,7 @@ COLUMNS = {
         "ages_lately": DOUBLE_LIST,
         "release_since": TIMESTAMP,
         "release_risk": INT,
+        "brokers_restarted": STRING,
     },
 }
 

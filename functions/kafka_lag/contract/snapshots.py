@@ -128,6 +128,8 @@ HUNG = "hung"
 STUCK_RECORD = "stuck_record"
 REBALANCES = "rebalances"
 SLOW_BROKER = "slow_broker"
+# Brokers restart one after another.
+MAINTENANCE = "maintenance"
 RETENTION_RACE = "retention_race"
 OFFSETS_RESET = "offsets_reset"
 SETTINGS_CHANGED = "settings_changed"
@@ -144,6 +146,7 @@ CAUSES = (
     HUNG,
     STUCK_RECORD,
     STOPPED,
+    MAINTENANCE,
     REBALANCES,
     SLOW_BROKER,
     UNAVAILABLE,
@@ -155,7 +158,7 @@ CAUSES = (
     UNEXPLAINED,
 )
 # Causes that consumers, and more of them, can do nothing about.
-NOT_OF_CONSUMERS = (UNAVAILABLE, SLOW_BROKER, OPEN_TRANSACTION)
+NOT_OF_CONSUMERS = (MAINTENANCE, UNAVAILABLE, SLOW_BROKER, OPEN_TRANSACTION)
 # A slow member that reads less than this share of a capacity stays behind even beside twice the
 # members.
 TOO_SLOW_SHARE = 0.5

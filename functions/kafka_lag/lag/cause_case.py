@@ -189,7 +189,7 @@ GROUP_COLUMNS = (
         "trend",
         "drain_seconds",
     ),
-    *("rebalancing_share", "rebalances", "group_epoch", "settings_changed"),
+    *("rebalancing_share", "rebalances", "group_epoch", "settings_changed", "brokers_restarted"),
     *("produce_rate", "consume_rate", "capacity", "loss_since", "unusual_since"),
     *("usual_produce_rate", "kept_up_at", "kept_up_members", "kept_up_produce_rate"),
     *("status_reason", "held_up_records", "open_transaction_since"),

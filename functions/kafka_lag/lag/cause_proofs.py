@@ -12,6 +12,7 @@ from kafka_lag import contract
 from kafka_lag.lag.cause_case import BAD, NEARLY_ALL, UNOWNED, Case, Cause
 from kafka_lag.lag.columns import Mask
 from kafka_lag.lag.frame import Frame
+from kafka_lag.lag.restarts import LONGEST_RESTART_MS
 from kafka_lag.lag.sets import unique
 from kafka_lag.lag.transactions import is_held_up
 
@@ -23,8 +24,36 @@ REBALANCING = 0.4
 _READ_AGAIN_WINDOWS = 0.5
 # At most this share of the partitions can be stuck each by its own record.
 _MOST_STUCK = 0.17
+# Brokers that must have restarted one after another: a single one may have failed.
+_FEWEST_RESTARTS = 2
 RESET = (contract.REWOUND, contract.BEYOND_END)
 _LATEST = np.iinfo(np.int64).max
+
+
+def find_maintenance(case: Case) -> Cause | None:
+    """Returns `maintenance` if brokers restart one after another, and the group kept up before."""
+    restarts, kept_up = read_json(case.group["brokers_restarted"]), case.group["kept_up_at"]
+    brokers, since = restarts.get("brokers", ()), restarts.get("since", 0)
+    down_since, at = restarts.get("down_since"), restarts.get("at", 0)
+    is_failure = down_since is not None and at - down_since > LONGEST_RESTART_MS
+    was_late = kept_up is None or kept_up < since - case.window * 1_000
+    if len(brokers) < _FEWEST_RESTARTS or is_failure or was_late:
+        return None
+    return Cause(
+        contract.MAINTENANCE,
+        case.since,
+        {
+            "brokers": ", ".join(map(str, brokers)),
+            "restarts_since": since,
+            "broker": None if down_since is None else brokers[-1],
+        },
+    )
+
+
+def weigh_maintenance(case: Case) -> Cause | None:
+    """Weighs `maintenance`: it makes partitions unavailable, brokers slow and groups rebalance."""
+    followed = (weigh_unavailable, weigh_slow_broker, weigh_rebalances)
+    return find_maintenance(case) if any(each(case) for each in followed) else None
 
 
 def weigh_unavailable(case: Case) -> Cause | None:
@@ -224,7 +253,7 @@ def weigh_settings(case: Case) -> Cause | None:
     A lower retention deletes records before they are read, new partitions have no reader, and
     replicas on other brokers make all partitions of a topic slow.
     """
-    changed = read_change(case.group["settings_changed"])
+    changed = read_json(case.group["settings_changed"])
     name, setting = changed.get("topic"), changed.get("setting")
     here = case.rows.strings("topic").is_in([name])
     behind, since = case.behind & here, case.group["kept_up_at"]
@@ -258,8 +287,8 @@ def weigh_settings(case: Case) -> Cause | None:
     )
 
 
-def read_change(text: str | None) -> dict[str, Any]:
-    """Returns the last change of a setting of a topic that the group reads; empty if none is."""
+def read_json(text: str | None) -> dict[str, Any]:
+    """Returns what a column holds as JSON; empty if it is unknown."""
     found: dict[str, Any] = json.loads(text) if text else {}
     return found
 

@@ -32,6 +32,7 @@ from kafka_lag.lag.previous_rows import (
 from kafka_lag.lag.rates import add_produce_rate, add_rates
 from kafka_lag.lag.rebalances import add_rebalances
 from kafka_lag.lag.release_risk import add_release_risk
+from kafka_lag.lag.restarts import add_restarts
 from kafka_lag.lag.rests import (
     add_rests,
     find_off_by_one,
@@ -562,12 +563,19 @@ STEPS = (
         adds="settings_changed",
     ),
     Step(
+        "restarts",
+        Table.GROUPS,
+        lambda e: add_restarts(e.groups, e.newest.groups, e.topics, e.run),
+        adds="brokers_restarted",
+    ),
+    Step(
         "causes",
         Table.GROUPS,
         _add_causes,
         needs=(
             "produce_rate rebalances join losses time_lag movement rates status counts roll_up "
-            "trend open_transactions capacity held unusual_lag kept_up kept_up_rate settings"
+            "trend open_transactions capacity held unusual_lag kept_up kept_up_rate settings "
+            "restarts"
         ),
         adds="cause cause_evidence cause_since",
     ),

@@ -181,6 +181,16 @@ _TEMPLATES: Mapping[str, _Template] = {
         FIND_RESTLESS,
         _STATE,
     ),
+    contract.MAINTENANCE: _Template(
+        (
+            "Brokers restart one after another since {restarts_since}: {brokers}, and {broker} is "
+            "down now",
+            "Brokers restart one after another since {restarts_since}: {brokers}",
+            "Brokers restart one after another",
+        ),
+        "wait until all brokers are back; consumers need nothing",
+        f"kafka-topics {_TOOL} --describe --under-replicated-partitions",
+    ),
     contract.SLOW_BROKER: _Template(
         ("Broker {broker} is slow: {groups} are behind on {partitions} that it leads",),
         "look at broker {broker}: its processor, disk and network; consumers need nothing",

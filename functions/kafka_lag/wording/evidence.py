@@ -29,7 +29,7 @@ _FORMATS: Mapping[str, Callable[[Any], str]] = {
     # Newer runs count more, so the share does not mean a number of runs.
     "rebalancing_share": "{:.0%}".format,
     **dict.fromkeys(("kept_up_at", "stuck_since", "last_commit_at", "last_read_at"), format_minute),
-    **dict.fromkeys(("stands_since", "open_since", "changed_at"), format_minute),
+    **dict.fromkeys(("stands_since", "open_since", "changed_at", "restarts_since"), format_minute),
     **dict.fromkeys(("over_at", "as_of"), format_minute),
     "drain_seconds": format_short_duration,
     "members": lambda number: format_quantity(round(number), "member"),
