@@ -49,6 +49,7 @@ def test_one_job_fails_unless_all_others_have_passed() -> None:
 
 def test_actions_of_others_are_pinned_by_commit_with_their_version() -> None:
     files = [*GITHUB.glob("workflows/*.yml"), *GITHUB.glob("actions/*/action.yml")]
+    files += ROOT.glob("examples/*.yml")
     uses = [line for file in files for line in re.findall(r"uses: (.+)", file.read_text())]
     others = [each for each in uses if not each.startswith("./")]
     assert len(others) > 10

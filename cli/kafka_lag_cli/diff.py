@@ -21,6 +21,7 @@ from kafka_lag_cli.help_sections import option
 from kafka_lag_cli.replay.changes import (
     Change,
     Kind,
+    count_task_hours,
     describe_kind,
     find_changes,
     summarise_changes,
@@ -34,6 +35,7 @@ from kafka_lag_cli.terminal.text import open_screen, printable, printable_line
 from kafka_lag_config.alarm_rules import (
     Rule,
     broker_rules,
+    deployment_rules,
     group_rules,
     query_rules,
     reporter_rules,
@@ -47,7 +49,7 @@ from kafka_lag_config.faults import ConfigurationError
 _EXAMPLES = """\b
 examples:
   kafka-lag diff --against deployed.json --config new.json
-  kafka-lag diff --against deployed.json --config new.json --state s3://kafka-lag-data
+  kafka-lag diff --against deployed.json --config new.json --state s3://kafka-lag-data --markdown
 """
 # Characters that are shown of a key's value, which may be a long list.
 _SHOWN = 60
@@ -83,6 +85,7 @@ _Alarms: TypeAlias = dict[tuple[str, str | None], tuple[object, ...]]
     help=f"first UTC day ({DEFAULT_DAYS} days in all)",
 )
 @click.option("--to", "last", metavar="YYYY-MM-DD", help="last UTC day (today)")
+@option("--markdown", is_flag=True, help="as a comment on a pull request")
 @output_option
 def diff(
     against: Path,
@@ -91,14 +94,20 @@ def diff(
     first: str | None,
     last: str | None,
     output: str,
+    *,
+    markdown: bool,
 ) -> None:
     """Compare two configurations: keys, alarms, cost, and with --state the pages of past days."""
+    if markdown and output != TABLE:
+        raise click.UsageError(f"--markdown is for people: leave out --output {output}.")
     try:
         old, new = (_read(each) for each in (against, file or Path(CDK_FILE)))
         pages = []
         if place.bucket is not None or place.state is not None:
             pages = list(_find_pages(old, new, place, find_period(first, last)))
-        if output == TABLE:
+        if markdown:
+            click.echo("\n".join(_write_markdown(old, new, pages)))
+        elif output == TABLE:
             _print_all(old, new, pages, open_screen())
         else:
             _write(old, new, pages, output)
@@ -116,14 +125,26 @@ def _read(path: Path) -> Deployment:
 
 @dataclass(frozen=True, slots=True)
 class _Changes:
-    """The replay of one cluster's days by the new configuration, and the pages of both."""
+    """The replay of one cluster's days by the new configuration, and the pages of both.
+
+    `task_hours`: of services that are set to the tasks they need, before and after.
+    """
 
     replay: Replay
     pages: list[Change]
+    task_hours: tuple[float, float]
 
     @property
     def summary(self) -> str:
         return summarise_changes(self.pages, self.replay.days)
+
+    @property
+    def tasks(self) -> str | None:
+        """A line on the hours of tasks; None if no service is set to the tasks it needs."""
+        before, after = self.task_hours
+        if not before and not after:
+            return None
+        return f"tasks: {before:,.0f} -> {after:,.0f} task hours ({after - before:+,.0f})"
 
     @property
     def listed(self) -> list[Change]:
@@ -139,26 +160,73 @@ def _find_pages(
     for recorded, cluster, other in read_days(store, place, new.clusters, *period, old.clusters):
         before = () if other is None else replay_days(recorded, other, ()).pages
         after = replay_days(recorded, cluster, ())
-        yield _Changes(after, find_changes(before, after.pages))
+        hours = (
+            0.0 if other is None else count_task_hours(recorded, other),
+            count_task_hours(recorded, cluster),
+        )
+        yield _Changes(after, find_changes(before, after.pages), hours)
 
 
 def _print_all(old: Deployment, new: Deployment, clusters: list[_Changes], screen: Console) -> None:
-    keys = [f"{key}: {was} -> {will}" for key, was, will in _changed_keys(old, new)]
-    before, after = _costs(old, new)
-    lines = [
-        *(keys or ["No key changes."]),
-        _say_alarms(old, new),
-        f"cost: ${before:,.2f} -> ${after:,.2f} a month ({after - before:+,.2f})",
-    ]
-    for line in lines:
+    for line in (*_say_keys(old, new), *_say_totals(old, new)):
         _print(screen, line)
     for each in clusters:
         _print_pages(each, screen)
 
 
+def _say_keys(old: Deployment, new: Deployment) -> list[str]:
+    keys = [f"{key}: {was} -> {will}" for key, was, will in _changed_keys(old, new)]
+    return keys or ["No key changes."]
+
+
+def _say_totals(old: Deployment, new: Deployment) -> tuple[str, str]:
+    before, after = _costs(old, new)
+    cost = f"cost: ${before:,.2f} -> ${after:,.2f} a month ({after - before:+,.2f})"
+    return _say_alarms(old, new), cost
+
+
+def _write_markdown(old: Deployment, new: Deployment, clusters: list[_Changes]) -> Iterator[str]:
+    """Yields the lines of a comment: each cluster's pages and tasks, then alarms, cost and keys."""
+    yield "### Consumer lag: what this configuration changes"
+    for each in clusters:
+        yield from ("", f"**{_quote_code(each.replay.cluster.name)}: {each.summary}**")
+        yield from ("", each.tasks) if each.tasks else ()
+        yield from _list_pages(each)
+    yield ""
+    yield from (f"- {line}" for line in _say_totals(old, new))
+    yield from ("", "<details><summary>Keys</summary>", "")
+    yield from (f"- {_quote_code(line)}" for line in _say_keys(old, new))
+    yield from ("", "</details>")
+
+
+def _list_pages(changes: _Changes) -> Iterator[str]:
+    recorded, listed = changes.replay.recorded, changes.listed
+    if not listed:
+        return
+    yield from ("", f"| {' | '.join(_CHANGES.names)} |", "|---" * len(_CHANGES.names) + "|")
+    end = recorded.time(len(recorded.has_run))
+    for each in listed[-_LISTED:]:
+        cells = [
+            describe_kind(each),
+            *(cell.plain for cell in cells_of_page(each.page, end).values()),
+        ]
+        cells[2] = _quote_code(cells[2])
+        yield f"| {' | '.join(cells)} |"
+    if len(listed) > _LISTED:
+        yield from ("", f"The newest {_LISTED} of {len(listed):,}.")
+
+
+def _quote_code(text: str) -> str:
+    """Returns a stranger's text as code, in which Markdown means nothing."""
+    plain = printable_line(text).replace("`", "'").replace("|", r"\|")
+    return f"`{plain}`"
+
+
 def _print_pages(changes: _Changes, screen: Console) -> None:
     recorded, listed = changes.replay.recorded, changes.listed
     _print(screen, f"{changes.replay.cluster.name}: {changes.summary}")
+    if changes.tasks:
+        _print(screen, changes.tasks)
     if listed:
         end = recorded.time(len(recorded.has_run))
         cells = [
@@ -184,6 +252,7 @@ def _write(old: Deployment, new: Deployment, clusters: list[_Changes], form: str
             {
                 "cluster": each.replay.cluster.name,
                 "summary": each.summary,
+                "task_hours": dict(zip(("before", "after"), each.task_hours, strict=True)),
                 "pages": [_describe(page) for page in each.pages],
             }
             for each in clusters
@@ -271,6 +340,7 @@ def _rules_of(cluster: Cluster) -> Iterator[tuple[str | None, Rule, float | None
     shared = [*reporter_rules(facts), *broker_rules(facts), *query_rules(facts)]
     yield from ((None, rule, None) for rule in shared)
     yield from group_rules(facts)
+    yield from ((group, rule, None) for group, rule in deployment_rules(facts))
 
 
 def _costs(old: Deployment, new: Deployment) -> tuple[float, float]:

@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner, Result
 
 from kafka_lag_cli.diff import diff
@@ -69,7 +71,11 @@ def test_pages_of_past_days_are_added_removed_moved_or_stay(tmp_path: Path) -> N
 def test_what_people_read_of_a_difference(tmp_path: Path, golden: Golden) -> None:
     write_both(tmp_path)
     a_document(tmp_path / "other.json", name="other")
-    cases = {"both": [], "other": ["--against", str(tmp_path / "other.json")]}
+    cases = {
+        "both": [],
+        "other": ["--against", str(tmp_path / "other.json")],
+        "as a comment": ["--markdown"],
+    }
     texts = {
         name: run(tmp_path, "--state", str(tmp_path), *DAYS, *more).output
         for name, more in cases.items()
@@ -79,6 +85,32 @@ def test_what_people_read_of_a_difference(tmp_path: Path, golden: Golden) -> Non
         "diff.txt",
         {name: "\n".join(line.rstrip() for line in each if line) for name, each in lines.items()},
     )
+
+
+def test_hours_of_tasks_are_those_recorded_within_the_bounds(tmp_path: Path) -> None:
+    write_day(tmp_path, {"billing": Group().needs(0, 600, 5).needs(600, 660, 2)})
+    service = {"group": "billing", "ecs_cluster": "c", "service": "s", "partitions": 12}
+    for name, bounds in (("a", {"min": 1, "max": 4}), ("b", {"min": 3, "max": 12})):
+        a_document(tmp_path / f"{name}.json", scaling=[{**service, **bounds, "tasks": {}}])
+
+    lines = lines_of(run(tmp_path, "--state", str(tmp_path), *DAYS))
+    # 10 hours of 4 or 5 tasks, then one of 2 or 3.
+    assert "tasks: 42 -> 53 task hours (+11)" in lines
+
+
+@pytest.mark.parametrize("name", ["a|b", "`@team`", "x\n| y"])
+def test_a_strangers_name_does_not_break_a_comment(tmp_path: Path, name: str) -> None:
+    write_day(tmp_path, {name: Group().stops(600, 700)})
+    a_document(tmp_path / "a.json", alarms={"any_group": False})
+    a_document(tmp_path / "b.json")
+
+    rows = [
+        line
+        for line in run(tmp_path, "--state", str(tmp_path), *DAYS, "--markdown").stdout.splitlines()
+        if line.startswith("| added")
+    ]
+    assert rows
+    assert all(len(re.findall(r"(?<!\\)\|", row)) == 9 and row.count("`") == 2 for row in rows)
 
 
 def test_a_program_gets_keys_alarms_and_cost(tmp_path: Path) -> None:

@@ -41,13 +41,18 @@ class Group:
     def __init__(self) -> None:
         self.age, self.lag = all_day(2), all_day(10)
         self.status, self.incident = all_day(contract.OK, object), all_day(UNKNOWN)
-        self.until_loss = all_day(contract.NO_LOSS_SECONDS)
+        self.until_loss, self.tasks = all_day(contract.NO_LOSS_SECONDS), all_day(UNKNOWN)
 
     def stops(self, begin: int, end: int) -> Group:
         """The age grows by the minute; after ten of these minutes it is ERR."""
         self.age[begin:end] = 60.0 * np.arange(end - begin)
         self.status[begin + 10 : end] = contract.ERR
         self.incident[begin + 10 : end] = MIDNIGHT + begin * MINUTE
+        return self
+
+    def needs(self, begin: int, end: int, tasks: int) -> Group:
+        """So many tasks are needed."""
+        self.tasks[begin:end] = tasks
         return self
 
     def is_unread(self, begin: int, end: int) -> Group:
@@ -74,6 +79,7 @@ def write_day(
                 "incident_since": _known(group.incident[minutes]).cast(pa.int64()).cast(times),
                 "lag": _known(group.lag[minutes]).cast(pa.int64()),
                 "seconds_until_loss": _known(group.until_loss[minutes]),
+                "tasks_needed": _known(group.tasks[minutes]).cast(pa.int32()),
             }
         )
         for name, group in groups.items()

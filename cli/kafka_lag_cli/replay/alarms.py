@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kafka_lag import contract
 from kafka_lag.wording.formatting import format_quantity
 from kafka_lag_config.alarm_rules import (
     ANOMALY,
@@ -90,9 +91,10 @@ def deployed_alarms(
 
 
 def metrics_watched(cluster: Cluster) -> frozenset[str]:
-    """Returns the metrics of groups that its alarms follow."""
+    """Returns the metrics of groups that its alarms follow, and services that are scaled."""
     rules = [rule for _, rule, _ in group_thresholds(cluster.facts)]
-    return frozenset(rule.metric for rule in (*rules, *query_rules(cluster.facts)))
+    scaled = [contract.TASKS_NEEDED for each in cluster.facts.services if each.scaling.tasks]
+    return frozenset([*(rule.metric for rule in (*rules, *query_rules(cluster.facts))), *scaled])
 
 
 def heartbeat(cluster: Cluster) -> Condition | None:

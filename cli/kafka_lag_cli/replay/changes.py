@@ -9,8 +9,13 @@ from dataclasses import dataclass
 from enum import Enum
 from math import inf
 
+import numpy as np
+
+from kafka_lag import contract
 from kafka_lag.wording.formatting import format_duration, format_quantity
 from kafka_lag_cli.replay.pages import Page
+from kafka_lag_cli.replay.recorded import Recorded
+from kafka_lag_config.cluster import Cluster
 
 
 class Kind(Enum):
@@ -94,6 +99,21 @@ def summarise_changes(changes: Sequence[Change], days: float) -> str:
         parts += [f"up to {format_duration(-fastest)} earlier"] if fastest < 0 else []
         text += f", {kinds[Kind.MOVED]:,} move ({' or '.join(parts)})"
     return f"{text}."
+
+
+def count_task_hours(recorded: Recorded, cluster: Cluster) -> float:
+    """Returns the hours of tasks that services get which are set to the tasks their groups need.
+
+    It takes the numbers that were recorded, within the bounds of this configuration. Minutes in
+    which a group's number is not known do not count.
+    """
+    places, hours = {name: at for at, name in enumerate(recorded.groups)}, 0.0
+    for scaling in (each.scaling for each in cluster.facts.services if each.scaling.tasks):
+        at = [places[group] for group in scaling.groups if group in places]
+        if len(at) == len(scaling.groups):
+            needed = recorded.metric(contract.TASKS_NEEDED, cluster)[:, at].max(axis=1)
+            hours += float(np.nansum(np.clip(needed, scaling.min, scaling.most))) / 60
+    return hours
 
 
 def describe_kind(change: Change) -> str:

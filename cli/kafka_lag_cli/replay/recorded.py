@@ -30,6 +30,7 @@ _COLUMNS = {
     contract.TIME_TO_DATA_LOSS: "seconds_until_loss",
     contract.OFFSET_LAG: "lag",
     contract.UNUSUAL: "unusual",
+    contract.TASKS_NEEDED: "tasks_needed",
 }
 _INCIDENT = "incident_since"
 # As metrics are published: milliseconds.
