@@ -9,7 +9,19 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from dev.sim.cases.drawn import SEED, SETS
-from dev.sim.scorers import ages, alarms, causes, incidents, scaling, statuses, tasks
+from dev.sim.scorers import (
+    ages,
+    alarms,
+    causes,
+    changes,
+    incidents,
+    probes,
+    releases,
+    restarts,
+    scaling,
+    statuses,
+    tasks,
+)
 
 _SCORERS: Mapping[str, Callable[[Namespace], bool]] = {
     "causes": causes.print_verdicts,
@@ -19,6 +31,10 @@ _SCORERS: Mapping[str, Callable[[Namespace], bool]] = {
     "ages": ages.print_verdicts,
     "incidents": incidents.print_verdicts,
     "alarms": alarms.print_verdicts,
+    "releases": releases.print_verdicts,
+    "restarts": restarts.print_verdicts,
+    "probes": probes.print_verdicts,
+    "changes": changes.print_verdicts,
 }
 _JUDGED_BY: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(SETS, ("causes", "statuses")),
@@ -28,6 +44,10 @@ _JUDGED_BY: Mapping[str, tuple[str, ...]] = {
     "logs": ("ages",),
     "days": ("incidents",),
     "alarms": ("alarms",),
+    **dict.fromkeys(("releases", "releases-aside"), ("releases",)),
+    **dict.fromkeys(("restarts", "restarts-aside"), ("restarts",)),
+    "probes": ("probes",),
+    "changes": ("changes",),
 }
 
 

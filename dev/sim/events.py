@@ -88,6 +88,8 @@ class Group:
     # A rebalance of the classic protocol took about two real seconds on brokers.
     rebalance_seconds: float = 60.0
     slow_line: bool = False
+    # Members write the leader epoch into their commits; in memory only.
+    signs: bool = False
     more_topics: tuple[str, ...] = ()
     sla_seconds: float | None = None
 
@@ -171,10 +173,14 @@ class Join(Event):
 
 
 class Deploy(Event):
-    """Members are replaced one by one: each leaves and returns after `pause`, with another `ms`."""
+    """Members are replaced one by one: each leaves and returns after `pause`, with another `ms`.
+
+    In memory `every` so many seconds; on brokers always each 15.
+    """
 
     group: str
     pause: float = 15.0
+    every: float = 15.0
     ms: float | None = None
 
 
@@ -310,7 +316,10 @@ class OutOfSync(Event):
 
 
 class StopBroker(Event):
-    """The broker ends; partitions that are only there have no leader."""
+    """The broker ends; partitions that are only there have no leader.
+
+    In memory it leads again what it led once it is back.
+    """
 
     broker: int
     lasts: float | None = None

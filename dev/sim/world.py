@@ -37,8 +37,6 @@ _READ = (150, 200)
 _NEW_LOG = 50.0
 # A member that crashed is started again after so many seconds, and crashes at once.
 _RESTART = 30.0
-# A deployment goes on to the next member after so many seconds.
-_DEPLOYS_EVERY = 15.0
 
 
 @dataclass(slots=True)
@@ -116,9 +114,9 @@ class GroupState:
     Its arrays hold the partitions of `topic`, then those of `more_topics`; partitions are assigned
     in turn, topic by topic. A member of speed 0 neither reads nor commits. `slow`: most records/s
     of a partition. `stuck`: offsets that are not passed. `commit_every` is in steps. While it is
-    `rebalancing` the group reads nothing. `commit_epoch`: the leader epoch in its commits. With
-    `workers_each` a member reads at its speed from each of its partitions. `vanished`: members that
-    died and are not removed yet.
+    `rebalancing` the group reads nothing. `commit_epoch`: the leader epoch in its commits, which
+    members write if it `signs`. With `workers_each` a member reads at its speed from each of its
+    partitions. `vanished`: members that died and are not removed yet.
     """
 
     name: str
@@ -129,6 +127,7 @@ class GroupState:
     commit_every: int = 1
     epoch: int | None = None
     commit_epoch: int | None = None
+    signs: bool = False
     state: str = "Stable"
     rebalancing: bool = False
     generation: int = 0
@@ -203,6 +202,7 @@ class World:
     unread_commits: dict[tuple[str, str], str] = field(default_factory=dict)
     hidden: dict[str, str] = field(default_factory=dict)
     gone: set[str] = field(default_factory=set)
+    down: set[int] = field(default_factory=set)
     # Is called as a minute begins; and minutes in which no run takes place.
     change: Change | None = None
     unseen: Sequence[int] = ()
@@ -289,6 +289,7 @@ class World:
                 group.position[own] += _share_out(most[own], budget)
         if self._step % group.commit_every == 0:
             group.committed = np.where(works, np.floor(group.position), group.committed)
+            group.commit_epoch = 1 if group.signs else group.commit_epoch
 
     def _find_most(self, group: GroupState) -> Floats:
         """Returns how many records of each partition there are to read in this step."""
@@ -337,7 +338,10 @@ class World:
             stable=Column.of(np.minimum(every("end"), every("stable")).astype(np.int64)),
             leader=np.where(every("has_leader"), every("leaders"), -1),
             replicas=replicas,
-            in_sync=[each[:number] for each, number in zip(replicas, counts, strict=True)],
+            in_sync=[
+                self._find_in_sync(each, number)
+                for each, number in zip(replicas, counts, strict=True)
+            ],
             ids=tuple(f"{topic.name}-{topic.generation}" for topic in self.topics),
             retention_ms=np.array([topic.retention_ms for topic in self.topics]),
             commit_epoch=Column.optional(
@@ -376,6 +380,11 @@ class World:
             for topic in self.topics
             for leader in topic.leaders.tolist()
         ]
+
+    def _find_in_sync(self, replicas: tuple[int, ...], number: int) -> tuple[int, ...]:
+        """Returns the replicas in sync; the last one stays, as with Kafka."""
+        alive = [broker for broker in replicas if broker not in self.down]
+        return tuple(alive[:number]) or replicas[:1]
 
     def _find_owners(self) -> Ints:
         """Returns the place of each owner among the members of all groups."""
@@ -545,8 +554,7 @@ class Staged:
         world = self.world
         match event:
             case on.StopBroker(broker):
-                self._stop_broker(broker)
-                return partial(self._start_broker, broker)
+                return self._stop_broker(broker)
             case on.SlowBroker(broker, rate):
                 return _put({broker: rate}, world.broker_limit)
             case on.Unread(reason, str() as group, None):
@@ -585,6 +593,7 @@ class Staged:
         topic.plan = plan
 
     def _skip(self, state: GroupState) -> None:
+        state.commit_epoch = None
         state.position = state.gather("end").copy()
         state.committed = np.floor(state.position)
 
@@ -663,11 +672,9 @@ class Staged:
     def _deploy(self, event: on.Deploy) -> None:
         self._speed[event.group] = 1_000.0 / (event.ms or self.case.groups[event.group].ms)
         for place, name in enumerate(self._names(event.group, None)):
-            self._later(place * _DEPLOYS_EVERY, partial(self._remove, event.group, [name]))
+            self._later(place * event.every, partial(self._remove, event.group, [name]))
             new = f"{name.partition('.')[0]}.{next(self._restarts)}"
-            self._later(
-                place * _DEPLOYS_EVERY + event.pause, partial(self._add, event.group, [new])
-            )
+            self._later(place * event.every + event.pause, partial(self._add, event.group, [new]))
 
     def _flap(self, event: on.Flap, names: list[str], until: float) -> None:
         if self.world.now >= until:
@@ -709,19 +716,23 @@ class Staged:
         state.position[chosen] = target[chosen]
         state.committed = np.floor(state.position)
 
-    def _stop_broker(self, broker: int) -> None:
-        for topic in self._topics.values():
-            led = topic.leaders == broker
+    def _stop_broker(self, broker: int) -> Callable[[], None]:
+        """Stops a broker; returns what starts it, after which it leads again what it led."""
+        led = {name: topic.leaders == broker for name, topic in self._topics.items()}
+        self.world.down.add(broker)
+        for name, topic in self._topics.items():
             if topic.copies == 1:
-                topic.has_leader[led] = False
+                topic.has_leader[led[name]] = False
             else:
-                topic.leaders[led] = broker % BROKERS + 1
-                topic.in_sync[:] = topic.copies - 1
+                topic.leaders[led[name]] = broker % BROKERS + 1
 
-    def _start_broker(self, broker: int) -> None:
-        for topic in self._topics.values():
-            topic.has_leader[topic.leaders == broker] = True
-            topic.in_sync[:] = topic.copies
+        def start() -> None:
+            self.world.down.discard(broker)
+            for name, topic in self._topics.items():
+                topic.has_leader[led[name]] = True
+                topic.leaders[led[name]] = broker
+
+        return start
 
 
 def _put(values: Mapping[T, V], among: dict[T, V]) -> Callable[[], None]:
@@ -759,6 +770,7 @@ def _make_group(name: str, group: Group, topics: Sequence[TopicState]) -> GroupS
         commit_every=max(round(group.commit_seconds / STEP), 1),
         epoch=1 if group.protocol == "consumer" else None,
         workers_each=group.workers == "each",
+        signs=group.signs,
         slow_line=group.slow_line,
         more_topics=tuple(topics[1:]),
     )

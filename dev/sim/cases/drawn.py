@@ -24,6 +24,9 @@ TROUBLES, HEALTHY = read_cases("staged.txt").values()
 # Two troubles at once, a part of a group, or troubles that end before the case; in memory.
 TRIED, ASIDE = read_cases("mixed.txt").values()
 (RHYTHMS,) = read_cases("rhythms.txt").values()
+# Planned work: releases, good and bad, and brokers that restart one after another. What is set
+# aside was not seen by who made the rules.
+PLANNED = read_cases("planned.txt")
 # The factors of rates, at least and at most.
 _LEAST, _MOST = 0.2, 30.0
 _SHIFT = days.HOUR / 2

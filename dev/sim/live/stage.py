@@ -286,7 +286,7 @@ class Stage:
                     members[group].start(number)
             case on.Move(group, to):
                 members[group].move(topics[to])
-            case on.Deploy(group, pause, ms):
+            case on.Deploy(group, pause, ms=ms):
                 self._deploy(members[group], pause, ms)
             case on.Flap(lasts=None):
                 self._flap(event)

@@ -105,5 +105,6 @@ def test_staged_cases_have_troubles_of_all_causes_and_groups_that_keep_up() -> N
     )
 
     rare = {cause for cause in contract.CAUSES if counts[cause] < 2}
-    assert rare == {contract.CATCHING_UP, contract.UNEXPLAINED}
+    # The scorer `restarts` has its own cases of maintenance.
+    assert rare == {contract.CATCHING_UP, contract.UNEXPLAINED, contract.MAINTENANCE}
     assert [each.name for each in HEALTHY if right_causes(each)] == []

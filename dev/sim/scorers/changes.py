@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether `kafka-lag diff` says how many pages a change of rules adds or removes.
+
+Groups are late in pulses, each of one age and far from the next, so what pages follows from the
+ages, the lengths and the rules alone.
+"""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections import Counter
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+
+from dev.documents import make_cluster
+from dev.sim.reading import FIRST, MINUTE_MS
+from dev.sim.scorers import print_lines
+from kafka_lag import contract
+from kafka_lag_cli.replay.changes import Kind, find_changes
+from kafka_lag_cli.replay.pages import find_pages
+from kafka_lag_cli.replay.recorded import Recorded
+from kafka_lag_cli.state.groups_over_time import GroupsOverTime, Period
+
+_CHANGES, _MINUTES, _APART = 20, 10 * 1_440, 360
+# Runs that need not be bad.
+_SPARE = 2
+_GROUPS = ("billing", "stock", "audit", "mailer")
+
+
+@dataclass(frozen=True, slots=True)
+class Pulse:
+    """Minutes in which a group is late by an age, s."""
+
+    group: str
+    begin: int
+    minutes: int
+    age: float
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """An SLA of all groups, in how many runs it pages, and minutes that are muted; None: none."""
+
+    sla: int
+    runs: int
+    muted: tuple[int, int] | None
+
+    def pages(self, pulse: Pulse) -> bool:
+        """Returns true for a pulse that pages; muted ones do if they are still on at the end."""
+        # An alarm sees a value a minute later, and is on while so many of its runs are bad.
+        begin, end = pulse.begin + self.runs, pulse.begin + pulse.minutes + _SPARE + 1
+        if self.muted and self.muted[0] <= begin < self.muted[1]:
+            begin = self.muted[1]
+        return pulse.age > self.sla and pulse.minutes >= self.runs and begin < end
+
+    def keys(self) -> dict[str, Any]:
+        """Returns the same as keys of a cluster."""
+        runs = {"datapoints": self.runs, "periods": self.runs + _SPARE}
+        keys: dict[str, Any] = {
+            "sla_seconds": {".*": self.sla},
+            "alarms": {"groups": list(_GROUPS), "sla_runs": dict.fromkeys(_GROUPS, runs)},
+        }
+        if self.muted:
+            at = datetime.fromtimestamp((FIRST + self.muted[0] * MINUTE_MS) / 1_000, UTC)
+            lasts = f"{self.muted[1] - self.muted[0]}m"
+            keys["mute"] = [{"at": at.strftime("%Y-%m-%dT%H:%M"), "duration": lasts}]
+        return keys
+
+
+def score(seed: int) -> tuple[tuple[object, ...], str]:
+    """Returns a line on a change that a seed draws: what it adds and removes, and the fault."""
+    rng = np.random.default_rng(seed)
+    pulses = list(_draw_pulses(rng))
+    before, after = _draw_rules(rng), _draw_rules(rng)
+    recorded = _record(pulses, rng)
+    pages = [find_pages(recorded, make_cluster("shop", **each.keys())) for each in (before, after)]
+    found = Counter(change.kind for change in find_changes(*pages))
+    right = sum(after.pages(each) - before.pages(each) for each in pulses)
+    said = found[Kind.ADDED] - found[Kind.REMOVED]
+    return (seed, before, after, f"{right:+}", f"{said:+}"), "" if said == right else "wrong"
+
+
+def _draw_pulses(rng: np.random.Generator) -> Any:
+    for group in _GROUPS:
+        for begin in range(_APART, _MINUTES - _APART, _APART):
+            minutes, age = int(rng.integers(1, 90)), float(np.exp(rng.uniform(4, 8)))
+            yield Pulse(group, begin + int(rng.integers(0, 120)), minutes, age)
+
+
+def _draw_rules(rng: np.random.Generator) -> Rules:
+    begin, lasts = int(rng.integers(0, _MINUTES // 2)), int(rng.integers(600, 4_000))
+    muted = (begin, begin + lasts) if rng.integers(3) == 0 else None
+    return Rules(int(np.exp(rng.uniform(4.5, 7.5))), int(rng.integers(2, 30)), muted)
+
+
+def _record(pulses: list[Pulse], rng: np.random.Generator) -> Recorded:
+    shape = (_MINUTES, len(_GROUPS))
+    ages = rng.uniform(0, 30, shape)
+    for each in pulses:
+        ages[each.begin : each.begin + each.minutes, _GROUPS.index(each.group)] = each.age
+    columns = {
+        "time_lag_seconds": ages,
+        "lag": np.ones(shape),
+        "status": np.full(shape, float(contract.GROUP_STATUS_VALUES[contract.OK])),
+        "incident_since": np.full(shape, np.nan),
+        "seconds_until_loss": np.full(shape, contract.NO_LOSS_SECONDS),
+    }
+    period = Period(FIRST, FIRST + _MINUTES * MINUTE_MS - 1, MINUTE_MS)
+    times, has_run = FIRST + np.arange(_MINUTES) * MINUTE_MS, np.ones(_MINUTES, bool)
+    over_time = GroupsOverTime(period, _GROUPS, times, has_run, 0, columns)
+    return Recorded(FIRST, has_run, 0, _GROUPS, over_time)
+
+
+def print_verdicts(options: Namespace) -> bool:
+    """Prints a line for each change of rules."""
+    first = options.seed * _CHANGES
+    lines = [score(seed) for seed in range(first, first + _CHANGES)]
+    return print_lines("changes of rules", "seed | before | after | pages | said", lines)
