@@ -75,7 +75,8 @@ class Group:
     worker for each partition, so that a slow partition holds up no other. `protocol`: "consumer" is
     that of KIP-848. A vanished member is removed after `session_seconds`. Each change of membership
     stops the group for `rebalance_seconds` in memory; on brokers that is not set.
-    `slow_line`: members use the connections that `SlowBroker` slows down.
+    `slow_line`: members use the connections that `SlowBroker` slows down. `delay_seconds`: they
+    read a record once it is so old, as of a retry topic; in memory only.
     """
 
     topic: str
@@ -92,6 +93,7 @@ class Group:
     signs: bool = False
     more_topics: tuple[str, ...] = ()
     sla_seconds: float | None = None
+    delay_seconds: float = 0.0
 
     @property
     def topics(self) -> tuple[str, ...]:

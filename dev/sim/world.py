@@ -133,6 +133,8 @@ class GroupState:
     generation: int = 0
     workers_each: bool = False
     slow_line: bool = True
+    # Steps that a record waits before members read it.
+    waits: int = 0
     vanished: set[str] = field(default_factory=set)
     more_topics: tuple[TopicState, ...] = ()
     exists: bool = True
@@ -295,6 +297,8 @@ class World:
         """Returns how many records of each partition there are to read in this step."""
         readable = np.minimum(group.gather("end") - group.gather("tail"), group.gather("stable"))
         readable *= group.gather("has_leader")
+        if group.waits:
+            readable = np.minimum(readable, self._find_due(group))
         for number, offset in group.stuck.items():
             readable[number] = min(readable[number], offset)
         most: Floats = np.maximum(readable - group.position, 0.0)
@@ -308,6 +312,12 @@ class World:
             of_broker = [self.broker_limit.get(leader, np.inf) for leader in leaders]
             most = np.minimum(most, np.array(of_broker) * STEP)
         return most
+
+    def _find_due(self, group: GroupState) -> Floats:
+        """Returns where the records of each partition end that the group has waited for."""
+        if len(self.ends.get(group.topic.name, ())) < group.waits:
+            return group.position
+        return np.concatenate([self.ends[each.name][-group.waits] for each in group.topics])
 
     def layout(self) -> Layout:
         """Returns the rows of all readings."""
@@ -772,5 +782,6 @@ def _make_group(name: str, group: Group, topics: Sequence[TopicState]) -> GroupS
         workers_each=group.workers == "each",
         signs=group.signs,
         slow_line=group.slow_line,
+        waits=round(group.delay_seconds / STEP),
         more_topics=tuple(topics[1:]),
     )

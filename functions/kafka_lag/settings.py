@@ -266,6 +266,7 @@ def _rules(document: Mapping[str, Any]) -> Rules:
         owners=ByName.of(document["owner"].items()),
         runbooks=ByName.of(document["runbook_url"].items()),
         sla_seconds=ByName.of(document["sla_seconds"].items()),
+        delay_seconds=ByName.of(document["delay_seconds"].items()),
         objectives=ByName.of((name, _objective(keys)) for name, keys in document["slo"].items()),
         mutes=tuple(MuteWindow.of(each) for each in document["mute"]),
         hold=document["hold"],

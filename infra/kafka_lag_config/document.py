@@ -306,6 +306,11 @@ class CollectorKeys(Strict):
         default_factory=dict
     )
     """by group: the longest time lag allowed, above 0; the group then has `SlaUsed`"""
+    delay_seconds: ByExpression[Annotated[Number, Field(gt=0, le=LONGEST_AGE)]] = Field(
+        default_factory=dict
+    )
+    """by topic, or by group if no topic matches: the age from which records are read, above 0, for
+    [retry and delay topics](concepts.md#delays); only the age beyond it is time lag"""
     slo: ByExpression[ObjectiveKeys] = Field(default_factory=dict)
     """by group: an [SLO](#slo), an object of `age_seconds`, `target` and `days`, for the daily
     report and for alarms of groups in `alarms.groups`"""

@@ -41,7 +41,11 @@ def test_every_option_arrives() -> None:
         *_set("allowed_lag.^a=b$=5", "allowed_lag.o=1", "uncommitted.late=earliest"),
         *_set("uncommitted.^n.w=apart", "owner.g=12", "sla_seconds.g=1.5", "hold=5", "window=2m"),
         *_set("tolerance.seconds=2.5", "lookup_budget=0", "risk_horizon_hours=1.5"),
-        *_set("ignore_inactive=true", "runbook_url.g=https://wiki.example.com/g"),
+        *_set(
+            "ignore_inactive=true",
+            "delay_seconds.^retry=300",
+            "runbook_url.g=https://wiki.example.com/g",
+        ),
         interval=30,
     )
     assert result == Rules(
@@ -52,6 +56,7 @@ def test_every_option_arrives() -> None:
         owners=ByName.of([("g", "12")]),
         runbooks=ByName.of([("g", "https://wiki.example.com/g")]),
         sla_seconds=ByName.of([("g", 1.5)]),
+        delay_seconds=ByName.of([("^retry", 300)]),
         hold=5,
         tolerance=Tolerance(floor_ms=2500),
         lookup_budget=0,

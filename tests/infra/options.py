@@ -55,6 +55,7 @@ _CLUSTERS: dict[str, dict[str, Any]] = {
         ],
         "namespace": "Ours",
         "allowed_lag": {"^z-": 1, ".*": 0},
+        "delay_seconds": {"-retry$": 300},
     },
     "signed OTLP": {
         "sinks": [

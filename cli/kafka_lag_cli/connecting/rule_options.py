@@ -17,7 +17,10 @@ from kafka_lag_config.window import parse_window
 
 ACCESS: Final = "access and rules"
 _HOUR_MS = 3_600_000
-_BY_NAME = ("allowed_lag", "owner", "runbook_url", "sla_seconds", "uncommitted")
+_BY_NAME = (
+    *("allowed_lag", "delay_seconds", "owner", "runbook_url", "sla_seconds"),
+    "uncommitted",
+)
 # Values of these stay text, even if they look like a number.
 _TEXTS = ("owner", "runbook_url", "uncommitted")
 _SECTIONS = (*_BY_NAME, "tolerance")
@@ -66,6 +69,7 @@ def rules_of(options: Mapping[str, Any], interval_seconds: float = 60.0) -> Rule
         owners=ByName.of(keys.owner.items()),
         runbooks=ByName.of(keys.runbook_url.items()),
         sla_seconds=ByName.of(keys.sla_seconds.items()),
+        delay_seconds=ByName.of(keys.delay_seconds.items()),
         hold=keys.hold,
         tolerance=Tolerance(round(keys.tolerance.seconds * 1000), keys.tolerance.share),
         lookup_budget=keys.lookup_budget,

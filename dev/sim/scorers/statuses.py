@@ -27,7 +27,7 @@ from dev.sim.truth import ages
 from dev.sim.world import GroupState, Staged
 from kafka_lag import contract
 from kafka_lag.lag.frame import Frame
-from kafka_lag.lag.group_settings import Rules
+from kafka_lag.lag.group_settings import ByName, Rules
 
 # A run sees what happened up to a minute before it, and a change a run later.
 _SLACK = 2 * MINUTE
@@ -63,14 +63,17 @@ def score(case: Case) -> Verdict:
     world = Staged(case).world
     moments: dict[str, list[Floats]] = {group.name: [] for group in world.groups}
     said: list[Mapping[Key, str | None]] = []
-    for report in run(world, case.runs, Rules(lookup_budget=0)):
+    delays = [(f"^{name}$", each.delay_seconds) for name, each in case.groups.items()]
+    rules = Rules(lookup_budget=0, delay_seconds=ByName.of(each for each in delays if each[1]))
+    for report in run(world, case.runs, rules):
         said.append(_read_statuses(report.snapshot.group_partitions))
         for group in world.groups:
             moments[group.name].append(_look(group))
     verdict, first = Counter[str](), ""
     judged, begin = 0, round((case.warm_up + case.learnt) / MINUTE)
     for group in world.groups:
-        truth, pause = find_truth(np.array(moments[group.name])), case.pause
+        delay, pause = case.groups[group.name].delay_seconds, case.pause
+        truth = find_truth(np.array(moments[group.name]), delay)
         keys = [(group.name, each.name, n) for each in group.topics for n in range(each.partitions)]
         for number, statuses in enumerate(said[begin:], begin):
             for place, key in enumerate(keys):
@@ -103,8 +106,11 @@ def _read_statuses(rows: Frame) -> Mapping[Key, str | None]:
     }
 
 
-def find_truth(moments: Floats) -> Truth:
-    """Returns what is true by moments a minute apart, as `_look` has them."""
+def find_truth(moments: Floats, delay: float = 0.0) -> Truth:
+    """Returns what is true by moments a minute apart, as `_look` has them.
+
+    An age counts from the second on at which the record has waited for the group's `delay`.
+    """
     readable, commit, lost, is_open, recreated = moments.transpose(1, 0, 2)
     moved = np.diff(commit, axis=0, prepend=commit[:1])
     begins = np.zeros_like(commit, bool)
@@ -112,7 +118,7 @@ def find_truth(moments: Floats) -> Truth:
     disturbed = begins | (moved < 0) | (is_open > 0) | (recreated > 0)
     disturbed |= np.diff(lost, axis=0, prepend=lost[:1]) > 0
     return Truth(
-        ages(readable, commit, MINUTE),
+        np.maximum(ages(readable, commit, MINUTE) - delay, 0.0),
         _since(moved != 0),
         commit >= readable,
         _since(disturbed) <= WINDOW + _SLACK,

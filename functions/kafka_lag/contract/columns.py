@@ -83,6 +83,7 @@ COLUMNS = {
         "time_lag_error_seconds": DOUBLE,
         "time_lag_method": STRING,
         "last_time_lag_seconds": DOUBLE,
+        "delay_seconds": DOUBLE,
         "age_growth": DOUBLE,
         "commit_changed_at": TIMESTAMP,
         "consume_rate": DOUBLE,

@@ -29,6 +29,7 @@ from kafka_lag import contract
 from kafka_lag.lag.aligned import Aligned
 from kafka_lag.lag.bounds import Bounds
 from kafka_lag.lag.columns import Column, Mask, Rows, Strings
+from kafka_lag.lag.delays import find_oldest_age
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.index_search import Search
@@ -214,9 +215,11 @@ def reported_append_time(old: Frame) -> Column:
 
     They come from the time lag, else the next record's timestamp, else the middle of the bounds.
     """
-    read_at, lag = old.numbers("read_at"), old.numbers("time_lag_seconds")
+    read_at, delay = old.numbers("read_at"), old.numbers("delay_seconds")
     after, before = old.numbers("next_record_after"), old.numbers("next_record_before")
-    reported = read_at - (lag * 1000).rint()
+    reported = read_at - (find_oldest_age(old) * 1000).rint()
+    # A record that is not due may have any age below its delay.
+    reported = reported.only(~delay.known | (old.numbers("time_lag_seconds") > 0))
     middle = ((after + before) // 2).or_else(before)
     best = reported.or_else(old.numbers("next_record_time")).or_else(middle)
     return best.only(before.known)

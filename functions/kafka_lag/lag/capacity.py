@@ -191,7 +191,9 @@ def _select(groups: Frame, rows: Frame, old: Frame) -> tuple[Frame, Frame, Rows]
     A backlog in the previous run is at least that after the last move of the commits.
     """
     behind = old.numbers("lag") >= _count_read(rows, old) * _BACKLOG_TO_READ
-    behind &= _has_moved(rows, old)
+    # What waits for its delay is no backlog, and looks as if it were one.
+    waits = rows.numbers("delay_seconds").known
+    behind &= _has_moved(rows, old) & ~waits
     if not behind.any():
         nothing = np.zeros(0, np.int64)
         return rows.lazy_take(nothing), old.lazy_take(nothing), nothing
@@ -199,7 +201,7 @@ def _select(groups: Frame, rows: Frame, old: Frame) -> tuple[Frame, Frame, Rows]
     few = np.zeros(len(groups) + 1, bool)
     few[at_group[behind]] = True
     few[-1] = False
-    chosen = np.flatnonzero(few[at_group])
+    chosen = np.flatnonzero(few[at_group] & ~waits)
     return rows.lazy_take(chosen), old.lazy_take(chosen), at_group[chosen]
 
 

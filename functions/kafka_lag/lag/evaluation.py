@@ -38,6 +38,7 @@ class Evaluation:
     `transactional`: topics in which a run saw a transaction open. By row: `position`, the offset of
     the next record, past known markers; `allowed`, records that count as no lag; `is_marker`, only
     markers lag; `unreadable`, a lag of at most this many records holds nothing to read;
+    `undue`, records that wait for their delay;
     `estimated`, time lags from the estimates alone; `ages`, the same with bounds widened for log
     cleaning and rests. `kept_up_weight`: the weight of this run in the averages of each group.
     """
@@ -61,6 +62,7 @@ class Evaluation:
     allowed: Column = field(init=False)
     is_marker: Mask = field(init=False)
     unreadable: Column = field(init=False)
+    undue: Column = field(init=False)
     estimated: Ages = field(init=False)
     ages: Ages = field(init=False)
     counts: Counts = field(init=False)

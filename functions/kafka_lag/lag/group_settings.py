@@ -111,7 +111,8 @@ class Rules:
 
     `groups` and `topics` select by name. `interval_ms`: from one run to the next. `window_ms`: the
     window, in which a consumer must move, and for which an unread row counts with its last reading.
-    By topic name: `allowed_lag`, records that are still OK. By group name: `owners`, `sla_seconds`,
+    By topic name: `allowed_lag`, records that are still OK. By topic name, else by group name:
+    `delay_seconds`, the age from which records are read. By group name: `owners`, `sla_seconds`,
     `objectives` (SLOs), `runbooks` (URLs, by the owner's name if the group's has none) and
     `uncommitted`: a partition without a commit lags from the log start (EARLIEST) or is counted
     separately (APART, the default). `hold`: runs after which a status is held. `tolerance`: of time
@@ -130,6 +131,7 @@ class Rules:
     owners: ByName[str] = field(default_factory=ByName)
     runbooks: ByName[str] = field(default_factory=ByName)
     sla_seconds: ByName[float] = field(default_factory=ByName)
+    delay_seconds: ByName[float] = field(default_factory=ByName)
     objectives: ByName[Objective] = field(default_factory=ByName)
     mutes: tuple[MuteWindow, ...] = ()
     hold: int = 3

@@ -39,7 +39,12 @@ def add_produce_rate(topics: Frame, previous: Snapshot, run: Run) -> Frame:
 
 
 def add_rates(
-    rows: Frame, previous: PreviousRows, produce_rate: Column, allowed: Column, run: Run
+    rows: Frame,
+    previous: PreviousRows,
+    produce_rate: Column,
+    allowed: Column,
+    undue: Column,
+    run: Run,
 ) -> Frame:
     """Returns the rows with their rates (EWMAs); unread rows are unchanged.
 
@@ -48,7 +53,8 @@ def add_rates(
     is one beyond the end. It is unknown in a run in which the commit skipped records.
     `age_growth`: seconds by which the time lag grows in a second, each sample from 0 to 1.
     `drain_seconds`: lag ÷ (consume_rate - `produce_rate`); 0 if no more than `allowed` lags;
-    unknown if the lag does not shrink, or if draining takes longer than a year.
+    unknown if the lag does not shrink, or if draining takes longer than a year. Of the lag `undue`
+    records wait for their delay, and count as none.
     """
     old, seconds = previous.rows, seconds_between(rows, previous.rows)
     committed = rows.numbers("committed_offset")
@@ -63,7 +69,7 @@ def add_rates(
         consume_rate=consume_rate,
         age_growth=growth,
         drain_seconds=_estimate_drain_seconds(
-            rows.numbers("lag"), consume_rate, produce_rate, allowed
+            rows.numbers("lag") - undue, consume_rate, produce_rate, allowed
         ),
     )
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from kafka_lag import contract
 from kafka_lag.lag.columns import Column, Mask, Seconds, Strings
+from kafka_lag.lag.delays import find_oldest_age
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.movement import is_still
 from kafka_lag.lag.pauses import find_due_pause
@@ -136,7 +137,7 @@ def _estimate_by_time(
     loss.
     """
     by_record = (now - rows.numbers("next_record_time")) / 1_000
-    age = by_record.or_else(rows.numbers("time_lag_seconds"))
+    age = by_record.or_else(find_oldest_age(rows))
     bounded = by_record.known | rows.numbers("time_lag_error_seconds").known
     blind = limit.known & ~(age.known & bounded)
     return _estimate_until_used_up(

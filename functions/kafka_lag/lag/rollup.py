@@ -115,8 +115,10 @@ def roll_up_group_topics(rows: Frame, counts: Counts) -> Frame:
 def _grow_age(rows: Frame) -> Column:
     """Returns ages, s; that of an unread row that lagged grows from its last reading on."""
     last, passed = rows.numbers("last_time_lag_seconds"), unread_seconds(rows).fill(0.0)
-    # A row with bounds for its next record lags, even if its age was 0 at that moment.
-    behind = (last > 0) | rows.numbers("next_record_before").known
+    # A row with bounds for its next record lags, even if its age was 0 at that moment; but a
+    # record that waits for its delay need not be due by now.
+    waits = rows.numbers("delay_seconds").known
+    behind = (last > 0) | (rows.numbers("next_record_before").known & ~waits)
     return rows.numbers("time_lag_seconds").or_else((last + passed).where(behind, last))
 
 

@@ -19,6 +19,7 @@ import numpy as np
 
 from kafka_lag import contract
 from kafka_lag.lag.columns import Column, Mask, Seconds, Strings
+from kafka_lag.lag.delays import find_oldest_age
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.movement import most_observations
 from kafka_lag.lag.previous_rows import (
@@ -226,7 +227,7 @@ def _usual_rate(old: Frame, topics: Frame) -> Seconds:
     The last is known only if the age has an upper bound.
     """
     dated = old.numbers("time_lag_error_seconds").known
-    backlog = (old.numbers("lag") / old.numbers("time_lag_seconds")).only(dated)
+    backlog = (old.numbers("lag") / find_oldest_age(old)).only(dated)
     known = (topics.numbers("produce_rate"), old.numbers("consume_rate"), backlog)
     rate: Seconds = np.maximum.reduce([column.fill(0.0) for column in known])
     return rate

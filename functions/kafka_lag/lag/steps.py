@@ -12,6 +12,7 @@ from kafka_lag.lag.append_time import estimate_append_times
 from kafka_lag.lag.capacity import add_capacity
 from kafka_lag.lag.causes import add_causes
 from kafka_lag.lag.columns import Column
+from kafka_lag.lag.delays import count_undue, find_delays, find_due_time
 from kafka_lag.lag.evaluation import Evaluation, Step, Table
 from kafka_lag.lag.frame import Frame, locate
 from kafka_lag.lag.group_settings import EARLIEST
@@ -114,6 +115,7 @@ def _add_lag(e: Evaluation) -> Frame:
         lag=e.lags.lag.only(read),
         last_lag=e.lags.lag.only(last_read),
         last_time_lag_seconds=age.or_else(last_age).only(last_read),
+        delay_seconds=find_delays(rows, e.run.rules),
         retention_margin=e.lags.margin,
     )
 
@@ -198,7 +200,7 @@ def _add_held_up(e: Evaluation) -> Frame:
 
 def _add_time_lag(e: Evaluation) -> Frame:
     rows, lag, old = e.rows, e.rows.numbers("lag"), e.previous.rows
-    is_behind, read_at = lag > e.allowed, _find_read_at(rows)
+    is_behind, due = lag > e.allowed, find_due_time(rows, _find_read_at(rows))
     before = find_transactional(e.newest.topic_partitions)
     estimates = estimate_append_times(
         rows,
@@ -211,9 +213,9 @@ def _add_time_lag(e: Evaluation) -> Frame:
         e.look_up,
     )
     e.look_ups, e.contradicted = estimates.look_ups, estimates.contradicted
-    e.estimated = estimate_time_lag(rows, lag, e.allowed, e.is_marker, estimates.times, read_at)
+    e.estimated = estimate_time_lag(rows, lag, e.allowed, e.is_marker, estimates.times, due)
     position = _find_lowest_position(e)
-    below = position.only(is_behind & (e.position > position) & read_at.known)
+    below = position.only(is_behind & (e.position > position) & due.known)
     e.ages = widen_for_short_rests(
         e.estimated.allow_for_cleaning(is_compacted(e.of_topic)),
         rows,
@@ -225,8 +227,11 @@ def _add_time_lag(e: Evaluation) -> Frame:
         e.previous_runs,
         e.run,
         is_shared(e.of_group),
+        due,
     )
-    return add_time_lag(rows, e.ages, estimates.times)
+    rows = add_time_lag(rows, e.ages, estimates.times)
+    e.undue = count_undue(rows, e.of_topic.numbers("produce_rate"))
+    return rows
 
 
 def _find_read_at(rows: Frame) -> Column:
@@ -236,7 +241,7 @@ def _find_read_at(rows: Frame) -> Column:
 
 def _add_rates(e: Evaluation) -> Frame:
     produced = e.of_topic.numbers("produce_rate")
-    return add_rates(e.rows, e.previous, produced, e.unreadable, e.run)
+    return add_rates(e.rows, e.previous, produced, e.unreadable, e.undue, e.run)
 
 
 def _add_retention(e: Evaluation) -> Frame:
@@ -250,7 +255,7 @@ def _name_reasons(e: Evaluation) -> Frame:
 
 
 def _roll_up(e: Evaluation) -> Frame:
-    e.counts = counts_of(e.rows, e.unreadable)
+    e.counts = counts_of(e.rows, e.undue.where(e.undue > e.unreadable, e.unreadable))
     return roll_up_groups(e.groups, e.rows, e.of_topic, e.counts, e.ages, e.newest, e.run)
 
 
@@ -353,7 +358,7 @@ STEPS = (
         Table.ROWS,
         _add_lag,
         needs="join",
-        adds="lag last_lag last_time_lag_seconds retention_margin",
+        adds="delay_seconds lag last_lag last_time_lag_seconds retention_margin",
     ),
     Step(
         "tiered_storage",
@@ -387,7 +392,7 @@ STEPS = (
         "time_lag",
         Table.ROWS,
         _add_time_lag,
-        needs="join lag losses held_up",
+        needs="produce_rate join lag losses held_up",
         adds=(
             "next_record_after next_record_before next_record_time time_lag_error_seconds "
             "time_lag_method time_lag_seconds"
@@ -497,7 +502,7 @@ STEPS = (
         "capacity",
         Table.GROUPS,
         _add_capacity,
-        needs="rebalances join skips roll_up",
+        needs="rebalances join lag skips roll_up",
         adds=(
             "capacity capacity_high capacity_low capacity_members capacity_samples settled_since "
             "shared_limit_members shared_limit_rate shared_limit_since"

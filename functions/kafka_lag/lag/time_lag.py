@@ -24,7 +24,8 @@ def estimate_time_lag(
 ) -> Ages:
     """Returns the time lag of rows, 0 if the lag is within `allowed` (records) or all `markers`.
 
-    `times` are append times of the next unread records; `now`, ms, is when the row was read.
+    `times` are append times of the next unread records; `now`, ms, is when the row was read, or
+    before which a record must have come to be due.
     """
     caught_up = (lag <= allowed) | markers
     nothing = Column(np.zeros(len(rows)), caught_up)
@@ -117,12 +118,14 @@ def widen_for_short_rests(
     previous_runs: PreviousRuns,
     run: Run,
     shared: Mask,
+    now: Column,
 ) -> Ages:
     """Returns the ages, with wider bounds for rows whose rest is short, and for `shared` rows.
 
     Their group may still read offsets taken for markers, so the next record may be as old as the
     commit's position. `position`: the offset of rows below their next record, else unknown;
     `records`: how many offsets to it. `at_topic`: each row's row of `topics`. `old`: previous rows.
+    `now` as in `estimate_time_lag`.
     """
     positions = find_positions(topics, at_topic, position)
     at = np.flatnonzero(positions.of_row >= 0)
@@ -134,5 +137,4 @@ def widen_for_short_rests(
     mask = np.zeros(len(rows), bool)
     mask[at] = find_short_rests(rows.lazy_take(at), old.lazy_take(at), seen, run) | shared[at]
     after = Column.unknown(len(rows)).put(at, find_bounds(ends, part, offset).after)
-    now = rows.numbers("read_at").only(is_read(rows))
     return ages.extend_to(_seconds(now, after), mask)
