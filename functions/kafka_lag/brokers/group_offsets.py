@@ -56,12 +56,13 @@ _UNLISTED_RETRIES = 2
 
 
 def _no_commits() -> Rows:
-    return np.zeros((5, 0), np.int64)
+    return np.zeros((6, 0), np.int64)
 
 
 @dataclass(slots=True)
 class CommittedOffsets:
-    """Commits as columns: index of the group in `names`, row of the table, offset, epoch, lag.
+    """Commits as columns: index of the group in `names`, row of the table, offset, epoch, lag, and
+    records that are finished after the commit.
 
     A client writes the leader epoch with its commit; -1 if it wrote none. A negative offset means
     that there is no commit. The offset of a share group is its start offset. Its lag is the
@@ -91,14 +92,14 @@ class CommittedOffsets:
             self.read_at.pop(name, None)
             self.unread[name] = failure
 
-    def add(self, group: Rows, row: Rows, offset: Rows, epoch: Rows, lag: Rows) -> None:
-        """Adds commits of groups that have none yet."""
-        self._columns.append(np.stack([group, row, offset, epoch, lag]))
+    def add(self, *columns: Rows) -> None:
+        """Adds commits, by column, of groups that have none yet."""
+        self._columns.append(np.stack(columns))
 
-    def as_arrays(self) -> tuple[Rows, Rows, Rows, Rows, Rows]:
-        """Returns group index, row, offset, epoch and lag as int64 arrays of one length."""
-        group, row, offset, epoch, lag = self._joined()
-        return group, row, offset, epoch, lag
+    def as_arrays(self) -> tuple[Rows, Rows, Rows, Rows, Rows, Rows]:
+        """Returns the columns as int64 arrays of one length."""
+        group, row, offset, epoch, lag, finished = self._joined()
+        return group, row, offset, epoch, lag, finished
 
     def _joined(self) -> Rows:
         if len(self._columns) > 1:
@@ -221,6 +222,7 @@ class _Topics:
         )
         self.offset, self.error = partitions.offset, partitions.error
         self.epoch, self.lag = partitions.commit_epoch, partitions.lag
+        self.finished = partitions.finished
         self._unlisted = self._find_unlisted(answer, table)
 
     def unlisted(self, group: int) -> frozenset[tuple[str, int]]:
@@ -261,7 +263,8 @@ def _add_commits(commits: CommittedOffsets, topics: _Topics, groups: list[tuple[
     for at, _, failure in sorted(failures, key=lambda each: (order[each[0]], each[1], each[0])):
         if failure is not None:
             commits.failures[int(index[order[at]]), int(row[at])] = failure
-    commits.add(index[order], row, offset, topics.epoch[taken], topics.lag[taken])
+    of_commit = (topics.epoch, topics.lag, topics.finished)
+    commits.add(index[order], row, offset, *(column[taken] for column in of_commit))
 
 
 def _find_repeated(group: Rows, row: Rows) -> list[int]:

@@ -49,13 +49,20 @@ def group_rows(
 
 
 def group_partition_rows(
-    table: TopicTable, commits: CommittedOffsets, descriptions: Mapping[str, GroupDescription]
+    table: TopicTable,
+    commits: CommittedOffsets,
+    descriptions: Mapping[str, GroupDescription],
+    end: Column,
 ) -> Frame:
     """Returns a row for every partition of each topic that a group commits on or is assigned to.
 
-    `lag` is known only for share groups, if their coordinator says it.
+    `end` are the log ends of the table's partitions. `lag` is known only for share groups, if their
+    coordinator says it, and where records after the commit are finished.
     """
-    group, row, offset, epoch, broker_lag = commits.as_arrays()
+    group, row, offset, epoch, broker_lag, finished = commits.as_arrays()
+    left = end.take(row) - offset - finished
+    # The commit's own record is unfinished; else the map is about other records.
+    left = left.only((finished > 0) & (left > 0))
     owner_group, owner_row, owner, members = _assignments(table, commits, descriptions)
     cells = _Cells(table, np.concatenate([group, owner_group]), np.concatenate([row, owner_row]))
     committed = Column.unknown(len(cells.row)).writable()
@@ -64,7 +71,8 @@ def group_partition_rows(
     epochs = Column.unknown(len(cells.row), np.int32).writable()
     epochs.values[at], epochs.known[at] = epoch, (offset >= 0) & (epoch >= 0)
     lag = Column.unknown(len(cells.row)).writable()
-    lag.values[at], lag.known[at] = broker_lag, (offset >= 0) & (broker_lag >= 0)
+    lag.values[at] = left.fill(broker_lag)
+    lag.known[at] = (offset >= 0) & (left.known | (broker_lag >= 0))
     owned_by = np.full(len(cells.row), -1, np.int64)
     owned_by[cells.at(owner_group, owner_row)] = owner
     reasons: list[str | None] = [None] * len(cells.row)

@@ -19,6 +19,7 @@ import numpy.typing as npt
 from kafka.protocol import consumer
 from kafka.protocol.api_header import RequestHeader
 
+from kafka_lag.brokers.parallel_consumer import FIRST_LETTERS, count_finished
 from kafka_lag.lag.columns import Rows
 
 _INT, _SHORT = struct.Struct(">i"), struct.Struct(">h")
@@ -56,6 +57,8 @@ _LIST_VERSION, _FETCH_VERSION, _TIMEOUT_VERSION = 6, 8, 10
 # This bit says that another byte of a varint follows; in a text it marks non-ASCII characters.
 _HIGH_BIT = 0x80
 
+_OF_MAPS = frozenset(map(ord, FIRST_LETTERS))
+
 
 @dataclass(frozen=True, slots=True)
 class AnsweredPartitions:
@@ -63,7 +66,8 @@ class AnsweredPartitions:
 
     `count` is the number of partitions by topic. `timestamp` (ms) is 0 if an answer has none.
     `commit_epoch` is the leader epoch that a client wrote with its commit, -1 if none. `lag` is
-    what the broker says of a share group, -1 if it says nothing.
+    what the broker says of a share group, -1 if it says nothing. `finished` are the records after
+    the commit that a parallel consumer has finished.
     """
 
     topics: list[str]
@@ -74,6 +78,7 @@ class AnsweredPartitions:
     timestamp: Rows
     commit_epoch: Rows
     lag: Rows
+    finished: Rows
 
     def name(self, position: int) -> tuple[str, int]:
         """Returns topic and number of the partition at a position."""
@@ -364,6 +369,8 @@ class _TopicReader:
         self.names: list[str] = []
         self._count: list[int] = []
         self._records: list[bytes] = []
+        # Of topics, by their place, in which a parallel consumer has finished records.
+        self._finished: dict[int, Rows] = {}
 
     def read(self, at: int) -> int:
         """Reads one array of topics and returns where it ends."""
@@ -396,6 +403,9 @@ class _TopicReader:
                 return None
             if more:
                 text = layout.metadata.stop
+                # The library's objects have the text, which may be a map of finished records.
+                if not _OF_MAPS.isdisjoint(records[text::size]):
+                    return None
                 cells = np.frombuffer(records, np.uint8).reshape(number, size)
                 if (cells[:, text : text + more] >= _HIGH_BIT).any():
                     return None
@@ -417,6 +427,8 @@ class _TopicReader:
         for name, values in zip(_COLUMNS, columns, strict=True):
             if name in (self._layout.record.names or ()):
                 records[name] = values
+        if columns[-1].any():
+            self._finished[len(self.names)] = columns[-1]
         self._add(topic.name or "", len(parts), records.tobytes())
         return at
 
@@ -433,27 +445,33 @@ class _TopicReader:
             records[name].astype(np.int64) if name in names else np.full(len(records), absent)
             for name, absent in _COLUMNS.items()
         )
-        return AnsweredPartitions(self.names, np.array(self._count, np.int64), *columns)
+        count = np.array(self._count, np.int64)
+        found = AnsweredPartitions(self.names, count, *columns)
+        first = np.cumsum(count) - count
+        for topic, finished in self._finished.items():
+            found.finished[first[topic] : first[topic] + count[topic]] = finished
+        return found
 
 
 # Columns, each with its value for answers that lack it.
 _NO_LAG = -1
 _COLUMNS = {"partition_id": 0, "error": 0, "offset": 0, "timestamp": 0}
-_COLUMNS |= {"commit_epoch": _NO_EPOCH, "lag": _NO_LAG}
+_COLUMNS |= {"commit_epoch": _NO_EPOCH, "lag": _NO_LAG, "finished": 0}
 
 
 def _listed_partition(part: Any) -> tuple[int, ...]:
-    return part.partition_index, part.error_code, part.offset, part.timestamp, _NO_EPOCH, _NO_LAG
+    return part.partition_index, part.error_code, part.offset, part.timestamp, _NO_EPOCH, _NO_LAG, 0
 
 
 def _fetched_partition(part: Any) -> tuple[int, ...]:
     offset, epoch = part.committed_offset, part.committed_leader_epoch
-    return part.partition_index, part.error_code, offset, 0, epoch, _NO_LAG
+    finished = count_finished(part.metadata or "")
+    return part.partition_index, part.error_code, offset, 0, epoch, _NO_LAG, finished
 
 
 def _shared_partition(part: Any) -> tuple[int, ...]:
     # No client writes the leader epoch of this answer.
-    return part.partition_index, part.error_code, part.start_offset, 0, _NO_EPOCH, part.lag
+    return part.partition_index, part.error_code, part.start_offset, 0, _NO_EPOCH, part.lag, 0
 
 
 def _partitions_of(topics: Iterable[Any], of_partition: _OfPartition) -> AnsweredPartitions:

@@ -133,7 +133,7 @@ def name_partitions(
 
 def note_negative_commits(table: TopicTable, commits: CommittedOffsets) -> Iterator[str]:
     """Yields one sentence if clients committed negative offsets, else nothing."""
-    group, row, offset, _, _ = commits.as_arrays()
+    group, row, offset, *_ = commits.as_arrays()
     negative = np.flatnonzero(offset < NO_COMMIT)
     if len(negative):
         first = negative[np.lexsort((row[negative], group[negative]))[0]]

@@ -123,9 +123,10 @@ async def read_cluster(
         stable_offset=stable.only(~(stable < start.offset)).clip(most=end.offset),
         local_start_offset=local_start.only(~(local_start < start.offset)).clip(most=end.offset),
     )
+    commit_rows = group_partition_rows(table, commits, descriptions, end.offset)
     return ClusterReading(
         topic_partitions=_drop_topics(lost, rows),
-        group_partitions=_drop_topics(lost, group_partition_rows(table, commits, descriptions)),
+        group_partitions=_drop_topics(lost, commit_rows),
         groups=group_rows(listing.groups, commits, descriptions),
         problems=(
             *name_brokers(connections, listing.problems),
@@ -165,7 +166,7 @@ def _find_lagging(commits: CommittedOffsets, end: Column) -> Mask:
 
     In other rows the last stable offset says nothing about any group.
     """
-    _, row, offset, _, _ = commits.as_arrays()
+    _, row, offset, *_ = commits.as_arrays()
     lagging = np.zeros(len(end), bool)
     lagging[row[(offset >= 0) & (end.take(row) > offset)]] = True
     return lagging

@@ -26,6 +26,7 @@ from kafka_lag.lag.ownership import add_owners
 from kafka_lag.lag.positions import is_compacted
 from kafka_lag.lag.previous_rows import (
     is_read,
+    last_known_lag,
     match_previous,
     match_previous_groups,
     set_where_read,
@@ -123,7 +124,8 @@ def _add_lag(e: Evaluation) -> Frame:
 def _find_lags(rows: Frame, groups: Frame, run: Run) -> OffsetLag:
     """Returns each row's lag; `groups` holds each row's group.
 
-    The lag of a share group is the one that the broker says, without records deleted since.
+    The lag of a share group is the one that the broker says, without records deleted since. That of
+    another group leaves out records that are finished after its commit.
     """
     names = rows.strings("consumer_group")
     from_start = [name for name in names.categories if run.rules.uncommitted.get(name) == EARLIEST]
@@ -134,7 +136,12 @@ def _find_lags(rows: Frame, groups: Frame, run: Run) -> OffsetLag:
         rows.numbers("end_offset"),
         from_start=names.is_in(from_start) & ~committed.known,
     )
-    return replace(found, uncommitted=found.uncommitted & ~committed.known)
+    lag = last_known_lag(rows)
+    return replace(
+        found,
+        lag=lag.where(lag < found.lag, found.lag),
+        uncommitted=found.uncommitted & ~committed.known,
+    )
 
 
 def _add_reads_remote(e: Evaluation) -> Frame:

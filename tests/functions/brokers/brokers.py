@@ -230,6 +230,7 @@ class Brokers(FakeConnections):
                             partition_index=n,
                             committed_offset=offset,
                             committed_leader_epoch=-1,
+                            metadata="",
                             error_code=0,
                         )
                         for n, offset in enumerate(offsets)

@@ -34,13 +34,16 @@ _LIST_VERSIONS = range(12)
 # From version 10 on an answer has ids of topics, which are not requested.
 _FETCH_VERSIONS = range(10)
 
+# A parallel consumer's map of finished records: two are not, three are.
+MAP = "bgACAAM="
+
 _INT32 = st.integers(-(2**31), 2**31 - 1)
 _INT64 = st.integers(-(2**63), 2**63 - 1)
 _CODE = st.sampled_from([0, 0, 0, 3, 29, -1])
 _NAME = st.sampled_from(["a", "orders", "größe", "x" * 126, "y" * 127, "z" * 249, ""])
 # Metadata of one length, as Streams writes it, and of any.
-_METADATA = st.sampled_from(["", "", "", "AgAAAZY1s2PX", "BgAAAZY1s2PX", "ü", "m" * 127, None])
-_ONE_METADATA = st.sampled_from(["", "AgAAAZY1s2PX", "m" * 130, None])
+_METADATA = st.sampled_from(["", "", "", "AgAAAZY1s2PX", "BgAAAZY1s2PX", MAP, "ü", "m" * 127, None])
+_ONE_METADATA = st.sampled_from(["", "AgAAAZY1s2PX", "m" * 130, None, MAP])
 
 
 @st.composite

@@ -40,6 +40,10 @@ MEMBERS = {
     "denied": [a_member("o", a=[0])],
 }
 
+# Maps of parallel consumers: after this commit three records are finished, and after this one more
+# than the log has.
+MAPS = {40: "bgACAAM=", 30: "ZQAAAAEAAJw/"}
+
 
 def a_cluster() -> Brokers:
     """Three topics of one to three partitions, of which `b` is led by a broker 0 and by nobody."""
@@ -63,6 +67,7 @@ def a_cluster() -> Brokers:
             for topic in getattr(group, "topics", ()):
                 for part in topic.partitions:
                     part.committed_leader_epoch = {40: 6, 30: 0}.get(part.committed_offset, -1)
+                    part.metadata = MAPS.get(part.committed_offset, "")
         for topic in getattr(answer, "topics", ()) if brokers.kinds[-1] == "Metadata" else ():
             for part in topic.partitions[1:]:
                 part.replica_nodes, part.isr_nodes = [5, 6], []
@@ -122,6 +127,7 @@ def test_a_group_has_all_partitions_of_each_topic_that_it_reads_or_owns() -> Non
         ("g", "c", 2, None, None, "n"),
         ("h", "a", 0, 30, 0, None),
     ]
+    assert table(found, "lag") == [(None,)] * 3 + [(80 - 40 - 3,)] + [(None,)] * 2
     clients = table(found, "client_id", "client_host", "read_at")
     assert clients[1] == ("client-m", "/host-m", NOON)
     assert clients[4:] == [("client-n", "/host-n", NOON), (None, None, NOON)]
@@ -216,7 +222,11 @@ def commits_of(**topics: dict[int, int]) -> Any:
             name=name,
             partitions=[
                 SimpleNamespace(
-                    partition_index=n, committed_offset=at, committed_leader_epoch=3, error_code=0
+                    partition_index=n,
+                    committed_offset=at,
+                    committed_leader_epoch=3,
+                    metadata="",
+                    error_code=0,
                 )
                 for n, at in offsets.items()
             ],
@@ -254,7 +264,7 @@ def test_commits_stand_at_their_partitions_whatever_the_brokers_version(version:
     found, _ = fetched(answers, version)
 
     rows = sorted(zip(*(each.tolist() for each in found.as_arrays()), strict=True))
-    assert rows == [(1, 1, -1, 3, -1), (1, 2, 7, 3, -1), (2, 0, 9, 3, -1)]
+    assert rows == [(1, 1, -1, 3, -1, 0), (1, 2, 7, 3, -1, 0), (2, 0, 9, 3, -1, 0)]
     assert found.read_at == {"g": 12_500, "h": 12_500}
     assert (found.unread, found.failures, found.unlisted) == ({}, {}, {})
 
@@ -283,4 +293,4 @@ def test_a_commit_on_a_partition_that_the_topic_lacks_leaves_the_group_unread_on
     again, _ = fetched(answers, commits=found)
     assert (again.unread, again.read_at) == ({}, {"g": 12_500})
     assert again.unlisted == {"g": {("b", number)}}
-    assert [each.tolist() for each in again.as_arrays()] == [[1], [2], [8], [3], [-1]]
+    assert [each.tolist() for each in again.as_arrays()] == [[1], [2], [8], [3], [-1], [0]]

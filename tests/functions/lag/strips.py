@@ -55,6 +55,8 @@ SEEN: dict[str, Any] = {
     "commit_epoch": None,
     # The broker's lag of a partition; a group with this line is a share group.
     "shared": None,
+    # Of a group of parallel consumers: records that are not finished.
+    "unfinished": None,
     "cleanup_policy": None,
     "retention_ms": None,
     "retention_bytes": None,
@@ -277,6 +279,7 @@ def _reading(strips: Mapping[str, Strip], run: int, at: int) -> ClusterReading:
     )
     commit_epochs = Column.optional(values("commit_epoch", read))
     lags = Column.optional(values("shared", read))
+    lags = lags.or_else(Column.optional(values("unfinished", read)))
     is_shared = [("shared", 0) in strip.seen for strip in strips.values()]
     share = Strings.constant(contract.SHARE, len(strips)).only(np.array(is_shared))
     known = reading.groups.strings("group_state").known

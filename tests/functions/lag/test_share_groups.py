@@ -55,6 +55,14 @@ STRIPS = split_strips(
         lag               ?x3
         time_lag_seconds  ?x3
         uncounted         unknownx3
+    a parallel consumer finishes others while the commit stands
+        end               20
+        commit            0
+        unfinished        10 8 ?
+        unread            ?x2 timeoutx2
+        lag               10 8 ?x2
+        last_lag          ?x2 8x2
+        time_lag_seconds  3600 3660
     """
 )
 RUNS = Strips(STRIPS, Rules(), dict.fromkeys(STRIPS, LOG))
