@@ -58,9 +58,6 @@ async def find_coordinators(
 
 
 async def _find_many(connections: Connections, names: list[str]) -> dict[str, ConsumerGroup]:
-    if connections.version(FindCoordinatorRequest) < _MANY_KEYS:
-        singly = await connections.gather(_find_one(connections, name) for name in names)
-        return {group.name: group for group in singly}
     try:
         answer = await connections.send_to_any(
             lambda: FindCoordinatorRequest(
@@ -72,16 +69,6 @@ async def _find_many(connections: Connections, names: list[str]) -> dict[str, Co
     found = {each.key: _located_group(each.key, each) for each in answer.coordinators or ()}
     missing = missing_failure("FindCoordinator")
     return {name: found.get(name, ConsumerGroup(name, None, failure=missing)) for name in names}
-
-
-async def _find_one(connections: Connections, name: str) -> ConsumerGroup:
-    try:
-        answer = await connections.send_to_any(
-            lambda: FindCoordinatorRequest(key=name, max_version=_MANY_KEYS - 1)
-        )
-    except UnansweredError as error:
-        return ConsumerGroup(name, None, failure=failure_of(error))
-    return _located_group(name, answer)
 
 
 def _located_group(name: str, coordinator: Any) -> ConsumerGroup:

@@ -42,7 +42,7 @@ class DescribeShareGroupOffsetsResponse(ApiMessage, load_json=_SCHEMAS):  # type
 
 
 _GROUPS_PER_REQUEST = 100
-# Version 10 names topics by id; names work with every broker.
+# Several groups a request, since Kafka 3.0. Version 10 names topics by id; names work everywhere.
 _VERSION = 8
 # Since this version an answer about share groups has their lag. A start offset alone would count
 # finished records as unread.
@@ -121,7 +121,6 @@ async def fetch_offsets(
     A group in `committed` counts as unread if its answer has no commit.
     """
     index = {name: i for i, name in enumerate(commits.names)}
-    per_request = _GROUPS_PER_REQUEST if connections.version(OffsetFetchRequest) >= _VERSION else 1
 
     async def fetch(node: int, part: list[ConsumerGroup]) -> None:
         names, is_shared = [group.name for group in part], part[0].is_shared
@@ -130,7 +129,7 @@ async def fetch_offsets(
                 shared = await connections.send(node, _request_shared(names))
                 answer = FetchedOffsets.of_share_groups(shared)
             else:
-                answer = await connections.send(node, _request(names, per_request))
+                answer = await connections.send(node, _request(names))
         except UnansweredError as error:
             commits.unread.update(dict.fromkeys(names, failure_of(error)))
             return
@@ -141,7 +140,8 @@ async def fetch_offsets(
             )
 
     def divide(coordinated: list[ConsumerGroup]) -> Iterator[list[ConsumerGroup]]:
-        yield from chunks([group for group in coordinated if not group.is_shared], per_request)
+        others = [group for group in coordinated if not group.is_shared]
+        yield from chunks(others, _GROUPS_PER_REQUEST)
         if connections.version(DescribeShareGroupOffsetsRequest) >= _VERSION_WITH_LAG:
             shared = [group for group in coordinated if group.is_shared]
             yield from chunks(shared, _GROUPS_PER_REQUEST)
@@ -153,9 +153,7 @@ async def fetch_offsets(
     )
 
 
-def _request(names: list[str], per_request: int) -> OffsetFetchRequest:
-    if per_request == 1:
-        return OffsetFetchRequest(group_id=names[0], topics=None, min_version=2, max_version=7)
+def _request(names: list[str]) -> OffsetFetchRequest:
     group = OffsetFetchRequest.OffsetFetchRequestGroup
     groups = [group(group_id=name, topics=None) for name in names]
     return OffsetFetchRequest(groups=groups, min_version=_VERSION, max_version=_VERSION)
@@ -176,10 +174,9 @@ def _add_answer(
     table: TopicTable,
     committed: Collection[str],
     read_at: int,
-) -> list[str | None]:
+) -> list[str]:
     """Adds an answer about the groups `names`; returns the other groups in it."""
-    single = answer.groups == [None]
-    at = {(names[0] if single else name): i for i, name in enumerate(answer.groups)}
+    at = {name: i for i, name in enumerate(answer.groups)}
     topics = _Topics(answer, table)
     whole: list[tuple[int, int]] = []
     for name in names:

@@ -2,14 +2,15 @@
 """OffsetFetch and ListOffsets as columns, because kafka-python makes an object of each partition.
 
 The partitions of a topic are records of one size, except if the metadata of commits differ in
-length or there are fields that no version knows yet. The library decodes such a topic, a damaged
-answer (it raises its usual errors), and the versions of brokers older than Kafka 3.0.
+length or there are fields that no version knows yet. The library decodes such a topic, and a
+damaged answer (it raises its usual errors). Brokers before Kafka 3.0 know none of these versions.
 """
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Final, TypeAlias
@@ -24,7 +25,6 @@ from kafka_lag.lag.columns import Rows
 
 _INT, _SHORT = struct.Struct(">i"), struct.Struct(">h")
 _NO_REPLICA, _NO_EPOCH, _NO_TAGS = -1, -1, b"\0"
-_Topic = consumer.ListOffsetsRequest.ListOffsetsTopic
 _OfPartition: TypeAlias = Callable[[Any], tuple[int, ...]]
 
 # A partition in an answer (without metadata of commits), and in a request.
@@ -50,9 +50,8 @@ _FETCHED = np.dtype(
 )
 _REQUESTED = np.dtype([("partition_id", ">i4"), ("epoch", ">i4"), ("time", ">i8"), ("tags", "u1")])
 
-# Since these versions answers have compact lengths, tagged fields and all fields decoded here, and
-# OffsetFetch answers for several groups. Requests have a time limit since version 10.
-_LIST_VERSION, _FETCH_VERSION, _TIMEOUT_VERSION = 6, 8, 10
+# Since this version brokers name the newest record; requests have a time limit since the second.
+_LIST_VERSION, _TIMEOUT_VERSION = 7, 10
 
 # This bit says that another byte of a varint follows; in a text it marks non-ASCII characters.
 _HIGH_BIT = 0x80
@@ -108,38 +107,30 @@ class ListedOffsets:
 
 @dataclass(frozen=True, slots=True)
 class FetchedOffsets:
-    """An answer to OffsetFetch: `topics` counts those of each group, `errors` are the groups'.
+    """An answer to OffsetFetch: `topics` counts those of each group, `errors` are the groups'."""
 
-    An answer up to version 7 has no groups: it counts as one group without a name.
-    """
-
-    groups: list[str | None]
+    groups: list[str]
     errors: list[int]
     topics: list[int]
     partitions: AnsweredPartitions
     throttle_time_ms: int = 0
 
     @classmethod
-    def of(cls, response: Any, single: bool = False) -> FetchedOffsets:
-        """Returns the library's answer as columns; a `single` one has no groups."""
-        groups = [response] if single else list(response.groups or ())
-        names = [None if single else group.group_id or "" for group in groups]
-        return cls._of_groups(response, groups, names, _fetched_partition)
+    def of(cls, response: Any) -> FetchedOffsets:
+        """Returns the library's answer as columns."""
+        return cls._of_groups(response, _fetched_partition)
 
     @classmethod
     def of_share_groups(cls, response: Any) -> FetchedOffsets:
         """Returns an answer to DescribeShareGroupOffsets; an offset is where the group begins."""
-        groups = list(response.groups or ())
-        names = [group.group_id or "" for group in groups]
-        return cls._of_groups(response, groups, names, _shared_partition)
+        return cls._of_groups(response, _shared_partition)
 
     @classmethod
-    def _of_groups(
-        cls, response: Any, groups: list[Any], names: list[str | None], of_partition: _OfPartition
-    ) -> FetchedOffsets:
+    def _of_groups(cls, response: Any, of_partition: _OfPartition) -> FetchedOffsets:
+        groups = list(response.groups or ())
         topics = [list(group.topics or ()) for group in groups]
         return cls(
-            names,
+            [group.group_id or "" for group in groups],
             [group.error_code for group in groups],
             [len(each) for each in topics],
             _partitions_of([topic for each in topics for topic in each], of_partition),
@@ -172,15 +163,6 @@ class RequestedPartitions:
         times = np.ascontiguousarray(np.broadcast_to(time, len(places)), ">i8")
         data[places[:, None] + np.arange(8)] = times.view(np.uint8).reshape(-1, 8)
         return data.tobytes()
-
-    def list_topics(self, time: npt.ArrayLike) -> list[Any]:
-        """Returns the topics as the library's objects."""
-        times = np.broadcast_to(time, len(self.code)).tolist()
-        topics: dict[int, list[Any]] = {}
-        for code, number, at in zip(self.code.tolist(), self.number.tolist(), times, strict=True):
-            partition = _Topic.ListOffsetsPartition(partition_index=number, timestamp=at)
-            topics.setdefault(code, []).append(partition)
-        return [_Topic(name=self.names[code], partitions=each) for code, each in topics.items()]
 
     def _encode(self) -> tuple[bytes, Rows]:
         """Returns the bytes, and the place of each partition's time in them."""
@@ -250,13 +232,12 @@ class ListOffsetsRequest(consumer.ListOffsetsRequest, init=False):  # type: igno
         time: npt.ArrayLike,
         isolation: int = 0,
         remote_ms: int = 0,
-        min_version: int = 0,
     ) -> None:
         super().__init__(
             replica_id=_NO_REPLICA,
             isolation_level=isolation,
             timeout_ms=remote_ms,
-            min_version=min_version,
+            min_version=_LIST_VERSION,
         )
         self.partitions, self.time = partitions, time
 
@@ -267,10 +248,6 @@ class ListOffsetsRequest(consumer.ListOffsetsRequest, init=False):  # type: igno
         if version is not None:
             self.API_VERSION = version
         version = self.API_VERSION
-        if version < _LIST_VERSION:
-            self.topics = self.partitions.list_topics(self.time)
-            encoded: bytes = super().encode(version=version, header=header, framed=framed)
-            return encoded
         parts = [_INT.pack(self.replica_id), bytes([self.isolation_level])]
         parts.append(self.partitions.encode(self.time))
         if version >= _TIMEOUT_VERSION:
@@ -285,23 +262,16 @@ class ListOffsetsRequest(consumer.ListOffsetsRequest, init=False):  # type: igno
 
 def decode_list_offsets(data: bytes, version: int) -> ListedOffsets:
     """Returns the decoded answer to ListOffsets. Raises the library's errors for damaged bytes."""
-    if version >= _LIST_VERSION:
-        try:
-            return _read_list_offsets(data, version)
-        except _UNUSUAL:
-            pass
+    with suppress(*_UNUSUAL):
+        return _read_list_offsets(data, version)
     return ListedOffsets.of(consumer.ListOffsetsResponse.decode(data, version=version))
 
 
 def decode_offset_fetch(data: bytes, version: int) -> FetchedOffsets:
     """Returns the decoded answer to OffsetFetch. Raises the library's errors for damaged bytes."""
-    if version >= _FETCH_VERSION:
-        try:
-            return _read_groups(data, version)
-        except _UNUSUAL:
-            pass
-    response = consumer.OffsetFetchResponse.decode(data, version=version)
-    return FetchedOffsets.of(response, single=version < _FETCH_VERSION)
+    with suppress(*_UNUSUAL):
+        return _read_groups(data, version)
+    return FetchedOffsets.of(consumer.OffsetFetchResponse.decode(data, version=version))
 
 
 class _UnusualError(Exception):
@@ -322,7 +292,7 @@ def _read_groups(data: bytes, version: int) -> FetchedOffsets:
     throttle, at = _read_int(data, 0)
     topics = _TopicReader(data, _fetched_layout(version))
     number, at = _read_varint(data, at)
-    groups: list[str | None] = []
+    groups: list[str] = []
     errors: list[int] = []
     counts: list[int] = []
     for _ in range(number - 1):

@@ -42,9 +42,6 @@ _SECONDS_PER_LOOK_UP = 0.02
 # Seconds above that until sending stops: a garbage collection does not make a broker slow.
 _MAX_EXCESS_SECONDS = 2.0
 
-# The version of ListOffsets that knows NEWEST; older ones would take it for a time.
-_NEWEST_SINCE = 7
-
 # The keys are the leader, and whether the topics are tiered.
 _Queues: TypeAlias = dict[tuple[int, bool], deque[Rows]]
 
@@ -102,11 +99,10 @@ async def look_up(
     Look-ups of the topics in `tiered` wait for all others.
 
     A look-up stays unanswered if the row has no leader, the broker returns an error, hangs or is
-    slow, or the time is before 1970. NEWEST also does if the brokers are older than Kafka 3.0, and
-    for tiered topics, because brokers then name the newest record on their own disks.
+    slow, or the time is before 1970. NEWEST also does for tiered topics, because brokers then name
+    the newest record on their own disks.
     """
-    newest = connections.version(ListOffsetsRequest) >= _NEWEST_SINCE
-    batch = _build_batch(partitions, times, newest, tiered)
+    batch = _build_batch(partitions, times, tiered)
     sender = _BatchSender(connections, batch, budget, deadline - _RESERVED_SECONDS, clock)
     queues = batch.queues()
     await connections.gather(sender.send_all(node, queues) for node in {node for node, _ in queues})
@@ -226,7 +222,6 @@ class _Batch:
             RequestedPartitions(self.names, partitions >> 32, partitions & _NUMBER),
             times,
             remote_ms=remote_ms,
-            min_version=_NEWEST_SINCE if NEWEST in times else 0,
         )
 
     def read_answer(self, rows: Rows, answered: AnsweredPartitions, answers: LookupResults) -> None:
@@ -257,7 +252,7 @@ class _Batch:
         return by_row
 
 
-def _build_batch(partitions: Frame, times: Rows, newest: bool, tiered: Collection[str]) -> _Batch:
+def _build_batch(partitions: Frame, times: Rows, tiered: Collection[str]) -> _Batch:
     """Returns the look-ups that can be sent.
 
     They have a known leader, and a time after 1970 or an allowed NEWEST.
@@ -266,8 +261,7 @@ def _build_batch(partitions: Frame, times: Rows, newest: bool, tiered: Collectio
     leader = partitions.numbers("leader")
     # Other negative times have a meaning of their own: the end, the start, ...
     remote = np.array([name in tiered for name in topic.categories] or [False], bool)
-    of_all = newest & ~remote[topic.codes.values]
-    valid = (times >= 0) | ((times == NEWEST) & of_all)
+    valid = (times >= 0) | ((times == NEWEST) & ~remote[topic.codes.values])
     sent = np.flatnonzero(valid & topic.known & number.known & leader.known)
     partition = (topic.codes.values.astype(np.int64) << 32) | number.values
     sent = sent[np.lexsort((times[sent], partition[sent], leader.values[sent]))]

@@ -24,12 +24,11 @@ class FakeConnections:
     An answer that is an error is raised; `sent_to` has the broker of each request.
     """
 
-    def __init__(self, answer: Callable[[Any], Any], versions: int = 8) -> None:
+    def __init__(self, answer: Callable[[Any], Any]) -> None:
         self.requests: list[Any] = []
         self.sent_to: list[Any] = []
         self.nodes = [1]
         self._answer = answer
-        self._versions = versions
         self.pauses: list[float] = []
         self.seconds = 45.0
         self.hung: dict[Any, Any] = {}
@@ -37,7 +36,7 @@ class FakeConnections:
         self.unexpected: dict[Any, str] = {}
 
     def version(self, request: type[Any]) -> int:
-        return self._versions
+        return 8
 
     def update_brokers(self, metadata: Any) -> None:
         """Addresses are of no use here."""
@@ -79,9 +78,7 @@ def in_objects(request: Any) -> Any:
     """The library's request of the same bytes, for one that is answered with columns."""
     if not isinstance(request, ListOffsetsRequest):
         return request
-    shown = consumer.ListOffsetsRequest.decode(request.encode(version=_VERSION), version=_VERSION)
-    shown._min_version = request._min_version
-    return shown
+    return consumer.ListOffsetsRequest.decode(request.encode(version=_VERSION), version=_VERSION)
 
 
 def in_columns(request: Any, answer: Any) -> Any:
@@ -91,5 +88,5 @@ def in_columns(request: Any, answer: Any) -> Any:
     if isinstance(request, ListOffsetsRequest):
         return ListedOffsets.of(answer)
     if isinstance(request, OffsetFetchRequest):
-        return FetchedOffsets.of(answer, single=not hasattr(answer, "groups"))
+        return FetchedOffsets.of(answer)
     return answer

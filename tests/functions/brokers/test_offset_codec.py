@@ -24,15 +24,13 @@ from kafka_lag.brokers.offset_codec import (
 
 _LISTED = consumer.ListOffsetsResponse.ListOffsetsTopicResponse
 _LISTED_PART = _LISTED.ListOffsetsPartitionResponse
-_FETCHED = consumer.OffsetFetchResponse.OffsetFetchResponseTopic
-_FETCHED_PART = _FETCHED.OffsetFetchResponsePartition
 _GROUP = consumer.OffsetFetchResponse.OffsetFetchResponseGroup
 _OF_GROUP = _GROUP.OffsetFetchResponseTopics
 _OF_GROUP_PART = _OF_GROUP.OffsetFetchResponsePartitions
 
-_LIST_VERSIONS = range(12)
+_LIST_VERSIONS = range(7, 12)
 # From version 10 on an answer has ids of topics, which are not requested.
-_FETCH_VERSIONS = range(10)
+_FETCH_VERSIONS = range(8, 10)
 
 # A parallel consumer's map of finished records: two are not, three are.
 MAP = "bgACAAM="
@@ -71,31 +69,23 @@ def _listed(draw: st.DrawFn) -> tuple[Any, int]:
 def _fetched(draw: st.DrawFn) -> tuple[Any, int]:
     """An answer to OffsetFetch and its version."""
     version = draw(st.sampled_from(_FETCH_VERSIONS))
-    in_groups = version >= 8
 
     def topics() -> st.SearchStrategy[Any]:
         metadata = _METADATA if draw(st.booleans()) else st.just(draw(_ONE_METADATA))
         part = st.builds(
-            _OF_GROUP_PART if in_groups else _FETCHED_PART,
+            _OF_GROUP_PART,
             partition_index=_INT32,
             committed_offset=_INT64,
             committed_leader_epoch=_INT32,
             metadata=metadata,
             error_code=_CODE,
         )
-        topic = _OF_GROUP if in_groups else _FETCHED
         parts = st.lists(part, max_size=4)
-        return st.lists(st.builds(topic, name=_NAME, partitions=parts), max_size=3)
+        return st.lists(st.builds(_OF_GROUP, name=_NAME, partitions=parts), max_size=3)
 
-    throttle = draw(_INT32)
-    if in_groups:
-        group = st.builds(_GROUP, group_id=_NAME, topics=topics(), error_code=_CODE)
-        groups = draw(st.lists(group, max_size=3))
-        return consumer.OffsetFetchResponse(throttle_time_ms=throttle, groups=groups), version
-    answer = consumer.OffsetFetchResponse(
-        throttle_time_ms=throttle, topics=draw(topics()), error_code=draw(_CODE)
-    )
-    return answer, version
+    group = st.builds(_GROUP, group_id=_NAME, topics=topics(), error_code=_CODE)
+    groups, throttle = draw(st.lists(group, max_size=3)), draw(_INT32)
+    return consumer.OffsetFetchResponse(throttle_time_ms=throttle, groups=groups), version
 
 
 def _of_library_listed(data: bytes, version: int) -> ListedOffsets:
@@ -104,7 +94,7 @@ def _of_library_listed(data: bytes, version: int) -> ListedOffsets:
 
 def _of_library_fetched(data: bytes, version: int) -> FetchedOffsets:
     answer = consumer.OffsetFetchResponse.decode(data, version=version)
-    return FetchedOffsets.of(answer, single=version < 8)
+    return FetchedOffsets.of(answer)
 
 
 _Decode = Callable[[bytes, int], Any]
@@ -158,22 +148,17 @@ def test_truncated_and_damaged_bytes_have_the_librarys_values_or_its_error(
         assert _said(decode, damaged, version) == _said(by_library, damaged, version)
 
 
-@pytest.mark.parametrize("version", [5, 8], ids=["lengths of two bytes", "of one byte"])
-def test_metadata_of_one_length_that_is_no_text_raises_what_the_library_does(version: int) -> None:
-    part = _OF_GROUP_PART if version >= 8 else _FETCHED_PART
-    topic = _OF_GROUP if version >= 8 else _FETCHED
-    parts = [part(0, 5, 1, "text", 0), part(1, 6, 1, "text", 0)]
-    topics = [topic(name="a", partitions=parts)]
-    answer = consumer.OffsetFetchResponse(
-        topics=topics, groups=[_GROUP(group_id="g", topics=topics, error_code=0)]
-    )
-    encoded = bytes(answer.encode(version=version))
+def test_metadata_of_one_length_that_is_no_text_raises_what_the_library_does() -> None:
+    parts = [_OF_GROUP_PART(number, 5 + number, 1, "text", 0) for number in range(2)]
+    topics = [_OF_GROUP(name="a", partitions=parts)]
+    version, group = 8, _GROUP(group_id="g", topics=topics, error_code=0)
+    encoded = bytes(consumer.OffsetFetchResponse(groups=[group]).encode(version=version))
     assert decode_offset_fetch(encoded, version).partitions.offset.tolist() == [5, 6]
     with pytest.raises(UnicodeDecodeError):
         decode_offset_fetch(encoded.replace(b"text", b"te\xfft"), version)
 
 
-@pytest.mark.parametrize("version", range(6, 10))
+@pytest.mark.parametrize("version", range(7, 10))
 def test_a_tagged_field_that_no_version_knows_is_passed_over(version: int) -> None:
     parts = [{"partition_index": n, "error_code": 0, "timestamp": 5, "offset": n} for n in (0, 1)]
     topics = [_LISTED(name="a", partitions=[_LISTED_PART(**part) for part in parts])] * 2

@@ -155,25 +155,20 @@ def an_answer(node: int, code: int = 0) -> Any:
     return SimpleNamespace(error_code=code, node_id=node)
 
 
-def found_by(version: int, answers: dict[str, Any]) -> tuple[dict[str, ConsumerGroup], list[Any]]:
-    """What brokers of this version of FindCoordinator answer, and the requests."""
+def found_by(answers: dict[str, Any]) -> tuple[dict[str, ConsumerGroup], list[Any]]:
+    """What brokers answer, and the requests."""
 
     def answer(request: Any) -> Any:
-        if version < 4:
-            return answers[request.key]
         keys = [key for key in request.coordinator_keys if key in answers]
         each = [SimpleNamespace(key=key, **vars(answers[key])) for key in keys]
         return SimpleNamespace(coordinators=each)
 
-    fake = FakeConnections(answer, version)
+    fake = FakeConnections(answer)
     connections: Any = fake
     return asyncio.run(find_coordinators(connections, answers)), fake.requests
 
 
-@pytest.mark.parametrize(("version", "requests"), [(3, 5), (4, 1), (6, 1)])
-def test_groups_are_located_by_one_request_where_brokers_take_many(
-    version: int, requests: int
-) -> None:
+def test_groups_are_located_by_one_request() -> None:
     answers = {
         "a": an_answer(0),
         "b": an_answer(7),
@@ -182,23 +177,23 @@ def test_groups_are_located_by_one_request_where_brokers_take_many(
         "e": an_answer(3, 30),
     }
 
-    found, sent = found_by(version, answers)
+    found, sent = found_by(answers)
 
     coordinators = {name: group.coordinator for name, group in found.items()}
     assert coordinators == {"a": 0, "b": 7, "c": None, "d": None, "e": None}
     reasons = {name: group.failure and group.failure.reason for name, group in found.items()}
     none = dict.fromkeys("cd", "no_coordinator")
     assert reasons == {"a": None, "b": None, **none, "e": "denied"}
-    assert len(sent) == requests
+    assert len(sent) == 1
 
 
 @pytest.mark.parametrize(("groups", "sizes"), [(500, [500]), (501, [500, 1]), (0, [])])
 def test_one_request_locates_five_hundred_groups(groups: int, sizes: Sequence[int]) -> None:
-    _, sent = found_by(4, {f"g{number}": an_answer(1) for number in range(groups)})
+    _, sent = found_by({f"g{number}": an_answer(1) for number in range(groups)})
     assert [len(request.coordinator_keys) for request in sent] == sizes
 
 
-# Commits as brokers of several versions answer them; rows 0 | 1 2 of the table.
+# Commits as brokers answer them; rows 0 | 1 2 of the table.
 
 TOPICS = build_table(
     [
@@ -237,19 +232,17 @@ def commits_of(**topics: dict[int, int]) -> Any:
 
 
 def fetched(
-    answers: dict[str, Any], version: int = 8, commits: CommittedOffsets | None = None
+    answers: dict[str, Any], commits: CommittedOffsets | None = None
 ) -> tuple[CommittedOffsets, FakeConnections]:
     """What brokers that coordinate these groups answer, groups of odd numbers being on broker 2."""
 
     def answer(request: Any) -> Any:
-        if version < 8:
-            return answers[request.group_id]
         of = {group.group_id: vars(answers[group.group_id]) for group in request.groups}
         return SimpleNamespace(
             groups=[SimpleNamespace(group_id=name, **each) for name, each in of.items()]
         )
 
-    fake = FakeConnections(answer, version)
+    fake = FakeConnections(answer)
     connections: Any = fake
     found = commits or CommittedOffsets(("other", *answers))
     groups = [ConsumerGroup(name, 1 + number % 2) for number, name in enumerate(answers)]
@@ -257,11 +250,10 @@ def fetched(
     return found, fake
 
 
-@pytest.mark.parametrize("version", [7, 8])
-def test_commits_stand_at_their_partitions_whatever_the_brokers_version(version: int) -> None:
+def test_commits_stand_at_their_partitions() -> None:
     answers = {"g": commits_of(b={1: 7, 0: -1}), "h": commits_of(a={0: 9})}
 
-    found, _ = fetched(answers, version)
+    found, _ = fetched(answers)
 
     rows = sorted(zip(*(each.tolist() for each in found.as_arrays()), strict=True))
     assert rows == [(1, 1, -1, 3, -1, 0), (1, 2, 7, 3, -1, 0), (2, 0, 9, 3, -1, 0)]
@@ -270,14 +262,10 @@ def test_commits_stand_at_their_partitions_whatever_the_brokers_version(version:
 
 
 @pytest.mark.parametrize(
-    ("version", "groups", "requests"),
-    [(8, 200, 2), (8, 202, 4), (7, 5, 5)],
-    ids=["a hundred each", "a few more", "one each"],
+    ("groups", "requests"), [(200, 2), (202, 4)], ids=["a hundred each", "a few more"]
 )
-def test_a_request_has_a_hundred_groups_where_brokers_take_several(
-    version: int, groups: int, requests: int
-) -> None:
-    _, fake = fetched({f"g{number:03}": commits_of() for number in range(groups)}, version)
+def test_a_request_has_a_hundred_groups(groups: int, requests: int) -> None:
+    _, fake = fetched({f"g{number:03}": commits_of() for number in range(groups)})
     assert len(fake.requests) == requests
 
 

@@ -93,13 +93,11 @@ class Overlapping(FakeConnections):
 class Call:
     """A call of look-ups on fake brokers, each request of which takes some seconds."""
 
-    def __init__(
-        self, answer: Callable[[Any], Any] = index, versions: int = 8, seconds: float = 0.0
-    ) -> None:
+    def __init__(self, answer: Callable[[Any], Any] = index, seconds: float = 0.0) -> None:
         self.budget = LookUpBudget()
         self.now = 0.0
         self.seconds = dict.fromkeys((1, 2, 3), seconds)
-        self.connections: FakeConnections = FakeConnections(self._timed, versions)
+        self.connections: FakeConnections = FakeConnections(self._timed)
         self._reply = answer
         # Requests that name these topics take other seconds.
         self.tiered: frozenset[str] = frozenset()
@@ -219,16 +217,6 @@ def test_a_record_with_a_time_before_1970_is_found() -> None:
     part = SimpleNamespace(partition_index=0, error_code=0, offset=0, timestamp=-1)
     answer = SimpleNamespace(topics=[SimpleNamespace(name="orders", partitions=[part])])
     assert Call(lambda _: answer).look_up(("orders", 0, NEWEST)) == [(0, -1)]
-
-
-def test_brokers_without_the_newest_time_get_no_look_up_of_it() -> None:
-    known, unknown = Call(), Call(versions=6)
-    known.look_up(("orders", 0, NEWEST), ORDERS_AT_7)
-    # Only a request for the newest time insists on brokers that know it.
-    assert [request._min_version for request in known.connections.requests] == [7, 0]
-    answers = unknown.look_up(("orders", 0, NEWEST), ORDERS_AT_7)
-    assert answers == [UNANSWERED, expected(*ORDERS_AT_7)]
-    assert unknown.sent() == [[ORDERS_AT_7]]
 
 
 @pytest.mark.parametrize("time", [-1, -2, -4, -1000])
