@@ -8,11 +8,13 @@ from collections.abc import Iterator
 import pytest
 
 from dev.kafka import KafkaCluster
+from dev.kafka.jars import UNCLEAN_ELECTION
 from kafka_lag import contract
 from tests.dev.cluster_fixture import make_whole
 from tests.kafka.looking import commit, create, group, looker, only, partitions, produce
+from tests.kafka_versions import needs
 
-pytestmark = [pytest.mark.kafka, pytest.mark.thorough]
+pytestmark = [pytest.mark.kafka, pytest.mark.thorough, needs(UNCLEAN_ELECTION)]
 
 NAME = "unclean"
 COPIED, LOST = 95, 5
