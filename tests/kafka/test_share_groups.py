@@ -13,15 +13,16 @@ from contextlib import contextmanager
 
 import pytest
 from confluent_kafka import Producer
+from kafka import KafkaAdminClient
+from kafka.admin import ConfigResource, ConfigResourceType
 
 from dev.kafka import KafkaCluster
 from dev.kafka.cluster import quick_start
-from dev.kafka.jars import SHARE_LAG, kafka_server
+from dev.kafka.jars import DEAD_LETTER_QUEUE, SHARE_LAG, kafka_server
 from kafka_lag.lag.model import LagReport
 from tests.dev.cluster_fixture import STEADY
 from tests.kafka.looking import (
     ANSWERED_WITHIN,
-    Row,
     create,
     group,
     looker,
@@ -38,19 +39,30 @@ _SETTINGS = {
     f"{_STATE_TOPIC}.replication.factor": "1",
     f"{_STATE_TOPIC}.min.isr": "1",
     f"{_STATE_TOPIC}.num.partitions": "3",
-    # Records that are held stay so for the whole test.
+    # Records that are held stay so for the whole test, except those of a group with its own time.
     "group.share.record.lock.duration.ms": "600000",
     "group.share.max.record.lock.duration.ms": "3600000",
+    "group.share.min.record.lock.duration.ms": "1000",
+    "group.share.delivery.count.limit": "2",
 }
-PARTITIONS, HELD = 12, "held"
-# What becomes of the records of each group: those of its members' options are not all read.
-GROUPS: dict[str, Sequence[str]] = {
+PARTITIONS, MORE, RECORDS = 18, 20, 10
+ALL = str(PARTITIONS * RECORDS)
+# What becomes of the records of each group, by the options of members that come one after another:
+# not all that they are delivered is finished.
+GROUPS: dict[str, Sequence[Sequence[str]]] = {
     "untouched": (),
-    "read": ("--max-messages", "120"),
-    "in part": ("--max-messages", "37"),
-    "rejected": ("--reject", "--max-messages", "120"),
-    "released": ("--release", "--max-messages", "120"),
+    "read": (("--max-messages", ALL),),
+    "in part": (("--max-messages", "57"),),
+    "rejected": (("--reject", "--max-messages", ALL),),
+    "released": (("--release", "--max-messages", ALL),),
+    "delivered too often": (("--release", "--max-messages", ALL),) * 2,
+    "of two topics": (("--max-messages", ALL), ("--topic", "more-jobs", "--max-messages", "70")),
+    "with dead letters": (("--reject", "--max-messages", ALL),),
 }
+# Members that stay hold records: of the first group for the whole test, of the other for a second.
+HELD, EXPIRED = "held", "expired"
+STAYING = (HELD, EXPIRED)
+DEAD_LETTERS = "dlq.jobs"
 Said = dict[tuple[str, str, int], tuple[int | None, int | None]]
 
 
@@ -83,7 +95,8 @@ class _Tools:
     @contextmanager
     def member(self, name: str, *options: str) -> Iterator[subprocess.Popen[bytes]]:
         """A member of the group, ended at the end; nobody reads what it prints."""
-        options = ("--topic", "jobs", "--group", name, *options)
+        topic = () if "--topic" in options else ("--topic", "jobs")
+        options = (*topic, "--group", name, *options)
         command = self._command("ConsoleShareConsumer", *options)
         with subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
@@ -100,24 +113,39 @@ def _looks() -> Iterator[tuple[Said, LagReport, Said]]:
     with KafkaCluster(brokers=1, settings=_SETTINGS) as cluster:
         tools = _Tools(cluster)
         create(cluster, "jobs", PARTITIONS)
-        create(cluster, "more-jobs", 3)
-        produce(cluster, "jobs", dict.fromkeys(range(PARTITIONS), 10))
-        for name, topic in [*((name, "jobs") for name in [*GROUPS, HELD]), (HELD, "more-jobs")]:
+        create(cluster, "more-jobs", MORE)
+        produce(cluster, "jobs", dict.fromkeys(range(PARTITIONS), RECORDS))
+        produce(cluster, "more-jobs", dict.fromkeys(range(MORE), RECORDS))
+        _configure(cluster, EXPIRED, "share.record.lock.duration.ms", "1000")
+        if not DEAD_LETTER_QUEUE.missing:
+            create(cluster, DEAD_LETTERS, config={"errors.deadletterqueue.group.enable": "true"})
+            setting = "errors.deadletterqueue.topic.name"
+            _configure(cluster, "with dead letters", setting, DEAD_LETTERS)
+        every = [(name, "jobs") for name in [*GROUPS, *STAYING]]
+        for name, topic in [*every, ("of two topics", "more-jobs")]:
             reset = ("--reset-offsets", "--to-earliest", "--topic", topic, "--execute")
             tools.share_groups("--group", name, *reset)
-        for name, options in GROUPS.items():
-            if options:
+        for name, members in GROUPS.items():
+            for options in members:
                 with tools.member(name, *options, "--timeout-ms", "10000") as process:
                     process.communicate(timeout=ANSWERED_WITHIN)
         yield from _while_held(cluster, tools)
 
 
+def _configure(cluster: KafkaCluster, name: str, setting: str, value: str) -> None:
+    """Gives a group a setting of its own."""
+    admin = KafkaAdminClient(bootstrap_servers=cluster.bootstrap("PLAINTEXT"))
+    group_of = ConfigResource(ConfigResourceType.GROUP, name, {setting: value})
+    admin.alter_configs([group_of], raise_on_unknown=False, incremental=True)
+    admin.close()
+
+
 def _while_held(cluster: KafkaCluster, tools: _Tools) -> Iterator[tuple[Said, LagReport, Said]]:
     # The pipe of a member that nobody reads is full after some of these, and it holds the others.
     _produce_long(cluster, 1_000)
-    with tools.member(HELD) as holding:
+    with tools.member(HELD) as holding, tools.member(EXPIRED) as expiring:
         deadline = time.monotonic() + ANSWERED_WITHIN
-        while not _is_full(holding):
+        while not (_is_full(holding) and _is_full(expiring)):
             assert time.monotonic() < deadline
             time.sleep(0.1)
         with tools.member(HELD, "--timeout-ms", "3000") as process:
@@ -152,11 +180,11 @@ def test_start_offset_and_lag_are_those_of_kafkas_tool(
     said, report, _ = looks
     ours = {
         (name, *where): (row["committed_offset"], row["lag"])
-        for name in [*GROUPS, HELD]
+        for name in [*GROUPS, *STAYING]
         for where, row in partitions(report, name).items()
     }
     assert ours == said
-    assert len(said) == PARTITIONS * len([*GROUPS, HELD]) + 3
+    assert len(said) == PARTITIONS * len([*GROUPS, *STAYING]) + MORE == 200
     # Whether records are finished out of order depends on which partitions each member got.
     assert {lag == 0 for _, lag in said.values()} == {True, False}
 
@@ -165,12 +193,21 @@ def test_members_and_the_time_lag_of_the_start_offset_are_known(
     looks: tuple[Said, LagReport, Said],
 ) -> None:
     _, report, _ = looks
-    assert [group(report, name)["members"] for name in [*GROUPS, HELD]] == [0] * len(GROUPS) + [1]
-    assert {row["member_id"] for row in _held(report) if row["topic"] == "jobs"} == {"shared"}
-    for name in [*GROUPS, HELD]:
+    members = {name: group(report, name)["members"] for name in [*GROUPS, *STAYING]}
+    assert members == dict.fromkeys(GROUPS, 0) | dict.fromkeys(STAYING, 1)
+    assert {row["member_id"] for row in partitions(report, HELD).values()} == {"shared"}
+    for name in [*GROUPS, *STAYING]:
         for row in partitions(report, name).values():
             assert (row["time_lag_seconds"] > 0) == (row["lag"] > 0)
 
 
-def _held(report: LagReport) -> Iterator[Row]:
-    return iter(partitions(report, HELD).values())
+@needs(DEAD_LETTER_QUEUE)
+def test_rejected_records_lie_in_the_queue_of_dead_letters(
+    looks: tuple[Said, LagReport, Said],
+) -> None:
+    _, report, _ = looks
+    rows = report.snapshot.topic_partitions
+    ends = dict(
+        zip(rows.strings("topic").to_list(), rows.numbers("end_offset").to_list(), strict=True)
+    )
+    assert ends[DEAD_LETTERS] == int(ALL)
