@@ -206,15 +206,20 @@ class _Slots:
         return bool(self._has_run[slot - self._period.slots.start])
 
     def take(self, frame: Frame) -> None:
-        """Takes the rows of one or more runs; the first run of a slot counts."""
+        """Takes the rows of one or more runs, of which another frame may have more rows.
+
+        The first run of a slot counts, in whatever order the frames come.
+        """
         taken = frame.numbers("taken_at")
         at = taken.values
         slot = at // self._period.slot_ms - self._period.slots.start
         inside = taken.known & (at >= self._period.since) & (at <= self._period.until)
-        inside[inside] &= ~self._has_run[slot[inside]]
-        first = np.full(len(self._times), np.iinfo(np.int64).max)
+        first = np.where(self._has_run, self._times, np.iinfo(np.int64).max)
         np.minimum.at(first, slot[inside], at[inside])
         inside[inside] &= at[inside] == first[slot[inside]]
+        later = self._has_run & (first < self._times)
+        for values in self._values.values():
+            values[later] = np.nan
         self._has_run[slot[inside]] = True
         self._times[slot[inside]] = at[inside]
         names = frame.strings("consumer_group")
