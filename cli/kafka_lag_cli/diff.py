@@ -210,7 +210,8 @@ def _list_pages(changes: _Changes) -> Iterator[str]:
             describe_kind(each),
             *(cell.plain for cell in cells_of_page(each.page, end).values()),
         ]
-        cells[2] = _quote_code(cells[2])
+        # Else it would end the cell, in code as well.
+        cells[2] = _quote_code(cells[2]).replace("|", r"\|")
         yield f"| {' | '.join(cells)} |"
     if len(listed) > _LISTED:
         yield from ("", f"The newest {_LISTED} of {len(listed):,}.")
@@ -218,7 +219,7 @@ def _list_pages(changes: _Changes) -> Iterator[str]:
 
 def _quote_code(text: str) -> str:
     """Returns a stranger's text as code, in which Markdown means nothing."""
-    plain = printable_line(text).replace("`", "'").replace("|", r"\|")
+    plain = printable_line(text).replace("`", "'")
     return f"`{plain}`"
 
 

@@ -176,12 +176,17 @@ def draft(arn: str, session: Any, chosen: InitOptions, ask: Ask | None) -> str:
 
 
 def _template() -> Template:
-    """Returns the configuration's template; TOML writes strings and lists as JSON does."""
+    """Returns the configuration's template."""
     environment = Environment(  # noqa: S701 - a file of TOML is no page
         trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True, undefined=StrictUndefined
     )
-    environment.filters["toml"] = json.dumps
+    environment.filters["toml"] = _write_toml
     return environment.from_string(_TEMPLATE.read_text("utf-8"))
+
+
+def _write_toml(value: Any) -> str:
+    """Returns a value as TOML: as JSON, but for the escapes that only one of them takes."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", r"\u007f")
 
 
 @dataclass(frozen=True, slots=True)

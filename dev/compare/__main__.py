@@ -79,8 +79,12 @@ def compare(trees: Sequence[Path], work: Path, *kinds: str) -> str:
         if code:
             words = place.with_suffix(".log").read_text(errors="replace")[-_LAST_WORDS:]
             raise CompareError(f"the {place.name} commit in {tree} could not be run:\n{words}")
-    command = ["git", "diff", "--no-index", "--no-prefix", "--no-color", "-U0", "old", "new"]
-    return subprocess.run(command, cwd=work, capture_output=True, text=True, check=False).stdout
+    form = ["--no-index", "--no-ext-diff", "--no-prefix", "--no-color", "-U0"]
+    command = ["git", "diff", *form, "old", "new"]
+    done = subprocess.run(command, cwd=work, capture_output=True, text=True, check=False)
+    if done.returncode != bool(done.stdout):
+        raise CompareError(f"git diff: {done.stderr.strip()}")
+    return done.stdout
 
 
 def _start(tree: Path, place: Path, kinds: Sequence[str]) -> subprocess.Popen[bytes]:

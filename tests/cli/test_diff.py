@@ -102,13 +102,11 @@ def test_hours_of_tasks_are_those_recorded_within_the_bounds(tmp_path: Path) -> 
 def test_a_strangers_name_does_not_break_a_comment(tmp_path: Path, name: str) -> None:
     write_day(tmp_path, {name: Group().stops(600, 700)})
     a_document(tmp_path / "a.json", alarms={"any_group": False})
-    a_document(tmp_path / "b.json")
+    a_document(tmp_path / "b.json", sla_seconds={"^(a|b)$": 300})
 
-    rows = [
-        line
-        for line in run(tmp_path, "--state", str(tmp_path), *DAYS, "--markdown").stdout.splitlines()
-        if line.startswith("| added")
-    ]
+    lines = lines_of(run(tmp_path, "--state", str(tmp_path), *DAYS, "--markdown"))
+    assert "- `clusters.shop.sla_seconds.^(a|b)$: none -> 300.0`" in lines
+    rows = [line for line in lines if line.startswith("| added")]
     assert rows
     assert all(len(re.findall(r"(?<!\\)\|", row)) == 9 and row.count("`") == 2 for row in rows)
 

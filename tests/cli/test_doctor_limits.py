@@ -9,12 +9,13 @@ from typing import Any
 
 import pytest
 from moto import mock_aws
+from moto.cloudformation.models import cloudformation_backends
 
 from kafka_lag_cli.doctor.findings import Finding, collect_findings
 from kafka_lag_cli.doctor.limits import CONCURRENCY, check_concurrency
 from kafka_lag_cli.doctor.place import Place
 from kafka_lag_config.reading import check
-from tests.cli.fake_aws import FakeAccount
+from tests.cli.fake_aws import ACCOUNT, REGION, FakeAccount
 from tests.golden import Golden
 
 BEARER: dict[str, Any] = {"views": {"auth": "bearer"}}
@@ -61,6 +62,9 @@ def test_concurrency_that_is_reserved_has_to_be_there(account: FakeAccount, gold
     account.functions.total = 110
     account.deploy("kafka-lag-views", {"ViewsFunction": "arn:views"})
     look("what is deployed has its own", 100, BEARER)
+    (views,) = cloudformation_backends[ACCOUNT][REGION].stacks.values()
+    views.status = "ROLLBACK_COMPLETE"
+    look("a first deploy has failed", 100, BEARER)
     golden.holds("doctor-limits.txt", "\n".join(lines))
 
 

@@ -315,9 +315,10 @@ def test_the_file_is_written_and_the_next_steps_are_printed(
         "  AWS_PROFILE=prod make deploy CONFIG='two words.toml'",
     ]
     # A dash writes the document alone to standard output.
-    assert main(["init", ARN, "--output", "-"]) == 0
+    assert main(["init", ARN, "--output", "-", "--email", "on\U0001f600call@example.com"]) == 0
     printed = capsys.readouterr()
     assert _is_well(command, printed.out, tmp_path)
+    assert "on\U0001f600call@example.com" in printed.out
     assert "kafka-lag doctor --config deployment.toml" in printed.err
     assert main(["init", ARN, "--output", "absent/mine.toml"]) == 1
     assert "cannot be written" in capsys.readouterr().err

@@ -21,6 +21,8 @@ _UNRESERVED = 100
 _NAMED = 5
 
 _ABSENT = ("ValidationError", "ResourceNotFoundException")
+# Of a stack whose first deploy failed, as it does without concurrency, or has not begun.
+_NEVER_DEPLOYED = ("ROLLBACK_COMPLETE", "ROLLBACK_FAILED", "CREATE_FAILED", "REVIEW_IN_PROGRESS")
 
 
 def check_concurrency(place: Place) -> Iterator[Finding]:
@@ -69,12 +71,12 @@ def _off(keys: Iterable[str]) -> str:
 
 
 def _exists(place: Place, stack: str) -> bool:
-    """Returns true if the stack is there, whose functions are taken to have what is wanted."""
+    """Returns true if the stack is deployed, whose functions are taken to have what is wanted."""
     try:
         with using("cloudformation:DescribeStacks"):
-            place.client("cloudformation").describe_stacks(StackName=stack)
+            found = place.client("cloudformation").describe_stacks(StackName=stack)["Stacks"]
     except AwsError as error:
         if error.code in _ABSENT:
             return False
         raise
-    return True
+    return any(each["StackStatus"] not in _NEVER_DEPLOYED for each in found)

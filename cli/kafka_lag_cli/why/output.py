@@ -80,7 +80,7 @@ def _describe_rest(found: Explanation) -> Iterator[Text]:
     last = next((each for each in reversed(found.timeline.minutes) if each.row["cause"]), None)
     if found.text is None:
         why = "none" if found.row["status"] == contract.OK else "not known"
-        if len(found.timeline.minutes) == 1:
+        if found.row["status"] is None and len(found.timeline.minutes) == 1:
             why = "not known before the second run"
         if found.row["cause"] is not None:
             why = f"{find_word(found.row['cause'])}, which a later version has named"

@@ -96,10 +96,11 @@ def count_metrics(cluster: Cluster, levels: Levels | None = None) -> MetricCount
         with_sla = wanted
     more = (wanted if all_scaled else scaled) * len(contract.SCALING_METRICS)
     more += with_sla + len(levels.releases)
-    per_group = len(levels.group_metrics) + (more / wanted if wanted else 0)
-    left = max(0.0, levels.max_metrics - len(contract.HEALTH_UNITS))
-    groups = min(wanted, int(left / per_group))
-    of_groups = round(groups * per_group)
+    # A fraction of all wanted groups is rounded once, or a budget that just fits would not.
+    of_all = len(levels.group_metrics) * wanted + more
+    left = max(0, levels.max_metrics - len(contract.HEALTH_UNITS))
+    groups = min(wanted, left * wanted // of_all) if of_all else 0
+    of_groups = round(groups * of_all / wanted) if wanted else 0
     left -= of_groups
     # Both are of groups: without any there are none, whatever is expected.
     share = min(1.0, wanted / max(expected.groups, 1)) if wanted else 0
@@ -118,7 +119,7 @@ def count_metrics(cluster: Cluster, levels: Levels | None = None) -> MetricCount
         partitions=partitions,
         of_groups=of_groups,
         details=topics * per_topic + partitions * per_partition,
-        omitted=round(wanted * per_group)
+        omitted=of_all
         - of_groups
         + (all_topics - topics) * per_topic
         + (all_partitions - partitions) * per_partition,

@@ -92,6 +92,14 @@ LEVELS = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.parametrize(("budget", "omitted"), [(38, 4), (39, 0)])
+def test_a_budget_that_just_fits_leaves_out_nothing(budget: int, omitted: int) -> None:
+    one = cluster(
+        expected={"groups": 7}, levels={"max_metrics": budget}, sla_seconds={"^g0$": 60}, alarms={}
+    )
+    assert count_metrics(one).omitted == omitted
+
+
 @settings(max_examples=25, deadline=None)
 @given(
     st.tuples(st.integers(1, 8), st.integers(1, 3), st.integers(1, 3)),
