@@ -108,9 +108,10 @@ class Tools:
 
     def _name_place(self) -> list[str]:
         place = self._place
-        state = f"{S3}{place.bucket}" if place.bucket else place.state
-        named = {"--state": state, "--profile": place.profile}
-        return [f"{option}={value}" for option, value in named.items() if value]
+        if place.bucket is None:
+            return [] if place.state is None else [f"--state={place.state}"]
+        profile = [] if place.profile is None else [f"--profile={place.profile}"]
+        return [f"--state={S3}{place.bucket}", *profile]
 
 
 def _of(cluster: str | None) -> list[str]:

@@ -31,8 +31,8 @@ CALLS: dict[str, Call] = {
 async def _ask(folder: Path, calls: Sequence[Call]) -> tuple[list[Any], list[tuple[bool, str]]]:
     """The tools, and each call's answer with whether it is an error."""
     command = ["-m", "kafka_lag_cli.command", "serve", "--mcp", "--state", str(folder)]
-    # A question is about the folder, whatever brokers the environment names.
-    environ = {"KAFKA_LAG_OUTPUT": "csv"}
+    # A question is about the folder, whatever the environment names.
+    environ = {"KAFKA_LAG_OUTPUT": "csv", "KAFKA_LAG_PROFILE": "ops"}
     parameters = StdioServerParameters(command=sys.executable, args=command, env=environ)
     async with Client(parameters) as client:
         tools = (await client.list_tools()).tools

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from kafka_lag_cli.diff import diff
-from tests.cli.test_replay import DAY, Group, a_document, write_day
+from tests.cli.test_replay import DAY, MINUTES, Group, a_document, write_day
 from tests.golden import Golden
 
 
@@ -87,8 +87,10 @@ def test_what_people_read_of_a_difference(tmp_path: Path, golden: Golden) -> Non
     )
 
 
-def test_hours_of_tasks_are_those_recorded_within_the_bounds(tmp_path: Path) -> None:
-    write_day(tmp_path, {"billing": Group().needs(0, 600, 5).needs(600, 660, 2)})
+@pytest.mark.parametrize("interval", [1, 5])
+def test_hours_of_tasks_are_those_recorded_within_the_bounds(tmp_path: Path, interval: int) -> None:
+    between = [minute for minute in range(MINUTES) if minute % interval]
+    write_day(tmp_path, {"billing": Group().needs(0, 600, 5).needs(600, 660, 2)}, between)
     service = {"group": "billing", "ecs_cluster": "c", "service": "s", "partitions": 12}
     for name, bounds in (("a", {"min": 1, "max": 4}), ("b", {"min": 3, "max": 12})):
         a_document(tmp_path / f"{name}.json", scaling=[{**service, **bounds, "tasks": {}}])

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -63,7 +63,7 @@ class Group:
 
 
 def write_day(
-    state: Path, groups: Mapping[str, Group], no_runs: range = range(0), day: str = DAY
+    state: Path, groups: Mapping[str, Group], no_runs: Collection[int] = (), day: str = DAY
 ) -> None:
     """A day of history, a run a minute but for some."""
     midnight = int(datetime.fromisoformat(f"{day}T00:00Z").timestamp()) * 1000

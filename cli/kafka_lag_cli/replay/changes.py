@@ -104,15 +104,19 @@ def summarise_changes(changes: Sequence[Change], days: float) -> str:
 def count_task_hours(recorded: Recorded, cluster: Cluster) -> float:
     """Returns the hours of tasks that services get which are set to the tasks their groups need.
 
-    It takes the numbers that were recorded, within the bounds of this configuration. Minutes in
-    which a group's number is not known do not count.
+    It takes the numbers that were recorded, within the bounds of this configuration. Runs in which
+    a group's number is not known do not count.
     """
     places, hours = {name: at for at, name in enumerate(recorded.groups)}, 0.0
+    # A number holds until the next run, whatever interval this configuration has.
+    gaps = np.diff(np.flatnonzero(recorded.has_run))
+    minutes = float(np.median(gaps)) if len(gaps) else 1.0
     for scaling in (each.scaling for each in cluster.facts.services if each.scaling.tasks):
         at = [places[group] for group in scaling.groups if group in places]
         if len(at) == len(scaling.groups):
             needed = recorded.metric(contract.TASKS_NEEDED, cluster)[:, at].max(axis=1)
-            hours += float(np.nansum(np.clip(needed, scaling.min, scaling.most))) / 60
+            tasks = np.clip(needed, scaling.min, scaling.most)
+            hours += float(np.nansum(tasks)) * minutes / 60
     return hours
 
 
