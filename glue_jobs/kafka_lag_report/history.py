@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compacts a cluster's day of snapshots into a few sorted files: the history.
 
-Spark writes all files of a dataset's day again if the history lacks rows of any run. They replace
-the earlier files together, as reports do. Runs whose snapshots were deleted stay.
+Spark writes all files of a dataset's day again if the history lacks rows of any run, or has rows
+twice. They replace the earlier files together, as reports do. Runs whose snapshots were deleted
+stay.
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from math import ceil
 
@@ -21,6 +22,7 @@ from kafka_lag_report.read_snapshots import (
     FROM_SNAPSHOTS,
     Day,
     check_objects,
+    escape_patterns,
     list_history_files,
     naming_corrupt_files,
     read,
@@ -48,6 +50,14 @@ COMPARED = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Number of rows of a run in the history, and of their different keys."""
+
+    rows: int
+    keys: int
+
+
 def compact_day(spark: SparkSession, storage: Storage, day: Day, *, few_rows: bool = False) -> None:
     """Adds to the history all snapshots of the day that it lacks.
 
@@ -64,13 +74,13 @@ def compact_day(spark: SparkSession, storage: Storage, day: Day, *, few_rows: bo
 def _write_missing(
     queries: Queries, storage: Storage, day: Day, folder: str, *, few_rows: bool
 ) -> list[str]:
-    """Writes the datasets of which the history lacks runs below `folder`; returns their names."""
+    """Writes the datasets whose history has wrong runs below `folder`; returns their names."""
     names = []
     packed = f"{folder}/packed"
     for dataset in SNAPSHOTS:
         expected = day.run_rows(dataset)
-        held = count_held_rows(queries.spark, storage, day, dataset)
-        if find_missing_runs(expected, held):
+        held = count_held(queries.spark, storage, day, dataset)
+        if find_wrong_runs(expected, held):
             pack_into = f"{packed}/{dataset}{PARQUET}" if few_rows else None
             rows = read(queries.spark, storage, day, dataset, whole=True, pack_into=pack_into)
             with naming_corrupt_files(storage, lambda: [day.history_folder(dataset)]):  # noqa: B023
@@ -86,15 +96,16 @@ def _write(
     day: Day,
     dataset: str,
     rows: DataFrame,
-    held: Mapping[int, int],
+    held: Mapping[int, Held],
     folder: str,
 ) -> None:
-    """Writes a dataset's `rows`, and those of `held` runs that have lost snapshots."""
+    """Writes a dataset's `rows`, and those of `held` runs that have lost snapshots, each once."""
     expected = day.run_rows(dataset)
-    stays = {second: count for second, count in held.items() if count > expected.get(second, 0)}
+    stays = {second: run.keys for second, run in held.items() if run.keys > expected.get(second, 0)}
     if stays:
         is_kept = sf.unix_seconds(TIME).isin([*stays])
         kept = _read_history(queries.spark, storage, day, dataset).where(is_kept)
+        kept = kept.dropDuplicates([*KEYS[dataset], TIME])
         rows = rows.where(~is_kept).unionByName(kept, allowMissingColumns=True)
     count = sum((expected | stays).values())
     files = min(FILES, max(1, round(count / FILE_ROWS)))
@@ -119,14 +130,12 @@ def _write(
 def _read_history(spark: SparkSession, storage: Storage, day: Day, dataset: str) -> DataFrame:
     """Returns the rows of the history with all columns that its files have, without rises."""
     files = list_history_files(storage, day, dataset)
-    rows = spark.read.option("mergeSchema", "true").parquet(*files)
+    rows = spark.read.option("mergeSchema", "true").parquet(*escape_patterns(files))
     return rows.drop(RISES.get(dataset, ""))
 
 
-def count_held_rows(
-    spark: SparkSession, storage: Storage, day: Day, dataset: str
-) -> dict[int, int]:
-    """Returns the number of rows of each run (seconds since 1970) in the day's history.
+def count_held(spark: SparkSession, storage: Storage, day: Day, dataset: str) -> dict[int, Held]:
+    """Returns what the day's history has of each run (seconds since 1970).
 
     Raises DataError for a file that cannot be read.
     """
@@ -135,33 +144,38 @@ def count_held_rows(
         return {}
     with naming_corrupt_files(storage, lambda: files):
         rows = read_paths(spark, files, SNAPSHOTS[dataset])
-        found = rows.groupBy(sf.unix_seconds(TIME)).count().collect()
-    return dict(found)
+        # hashes of keys take a fraction of the memory of names
+        keys = sf.count_distinct(sf.xxhash64(*KEYS[dataset]))
+        found = rows.groupBy(sf.unix_seconds(TIME)).agg(sf.count("*"), keys).collect()
+    return {second: Held(count, different) for second, count, different in found}
 
 
-def find_missing_runs(expected: Mapping[int, int], held: Mapping[int, int]) -> set[int]:
-    """Returns the runs (seconds since 1970) that the history lacks rows of.
+def find_wrong_runs(expected: Mapping[int, int], held: Mapping[int, Held]) -> set[int]:
+    """Returns the runs (seconds since 1970) that the history lacks rows of or has rows of twice.
 
     A run with more rows than its snapshots have is whole: some of its snapshots have been deleted.
     """
-    return {second for second, count in expected.items() if held.get(second, 0) < count}
+    nothing = Held(0, 0)
+    lacking = {second for second, n in expected.items() if held.get(second, nothing).rows < n}
+    return lacking | {second for second, run in held.items() if run.rows > run.keys}
 
 
 def delete_compacted(spark: SparkSession, storage: Storage, old: Day) -> tuple[int, str | None]:
     """Deletes the raw objects of the day if its history holds all of them.
 
     Returns the number of deleted objects and null, or 0 and the reason why nothing was deleted. The
-    history must open now, with all columns. For each run and dataset it must have at least as many
-    rows as the raw objects and, if the counts are equal, the same offsets. Raises DataError for a
-    file that does not open. Objects that are not readable snapshots are never deleted.
+    history must open now, with all columns. For each run and dataset it must have no row twice, at
+    least as many rows as the raw objects and, if the counts are equal, the same offsets. Raises
+    DataError for a file that does not open. Objects that are not readable snapshots are never
+    deleted.
     """
     old = check_objects(storage, replace(old, source=FROM_SNAPSHOTS))
     paths = [run.path for dataset in SNAPSHOTS for run in old.usable(dataset)]
     for dataset in SNAPSHOTS if paths else ():
         expected = old.run_rows(dataset)
-        held = count_held_rows(spark, storage, old, dataset)
-        if missing := find_missing_runs(expected, held):
-            return 0, f"the history of {dataset} lacks rows of {len(missing):,} of its runs"
+        if wrong := find_wrong_runs(expected, count_held(spark, storage, old, dataset)):
+            runs = f"{len(wrong):,} of its runs"
+            return 0, f"the history of {dataset} lacks rows of {runs}, or has them twice"
         if others := _count_other_offsets(spark, storage, old, dataset) if expected else 0:
             return 0, f"the history of {dataset} has other offsets in {others:,} of its runs"
     storage.delete(paths)

@@ -402,12 +402,26 @@ def _pack(storage: Storage, paths: Sequence[str], target: str) -> None:
     tables = []
     for data in storage.each(storage.read, paths):
         try:
-            tables.append(pq.ParquetFile(pa.BufferReader(data)).read())
+            tables.append(_with_plain_text(pq.ParquetFile(pa.BufferReader(data)).read()))
         except (ValueError, OSError) as error:
             raise pa.ArrowException(str(error)) from error
     file = pa.BufferOutputStream()
     pq.write_table(pa.concat_tables(tables, promote_options="permissive"), file)
     storage.write(target, file.getvalue())
+
+
+def _with_plain_text(table: pa.Table) -> pa.Table:
+    """Returns the table with text in one layout; Arrow puts no tables of different ones together.
+
+    Raises ArrowException for text that cannot be decoded.
+    """
+    fields = [
+        pa.field(each.name, pa.string())
+        if pa.types.is_dictionary(each.type) or pa.types.is_large_string(each.type)
+        else each
+        for each in table.schema
+    ]
+    return table.cast(pa.schema(fields))
 
 
 def _make_fields(columns: Mapping[str, str]) -> list[StructField]:
@@ -442,9 +456,12 @@ def read_paths(
         reader = reader.option("basePath", dates_in)
     if not paths:
         return spark.createDataFrame([], schema)
-    # escape brackets and stars, which Spark would read as a pattern
-    escaped = (re.sub(r"([\[\]{}*?\\])", r"\\\1", path) for path in paths)
-    return reader.schema(schema).parquet(*escaped)
+    return reader.schema(schema).parquet(*escape_patterns(paths))
+
+
+def escape_patterns(paths: Iterable[str]) -> list[str]:
+    """Returns the paths with brackets and stars escaped, which Spark would read as a pattern."""
+    return [re.sub(r"([\[\]{}*?\\])", r"\\\1", path) for path in paths]
 
 
 @contextmanager

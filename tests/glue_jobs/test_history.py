@@ -138,20 +138,73 @@ def test_times_in_microseconds_become_the_histories_milliseconds(
 
 def test_rows_whose_objects_are_gone_in_part_stay(spark: SparkSession, tmp_path: Path) -> None:
     write_minutes(tmp_path, range(1))
-    objects = [*(tmp_path / "snapshots/group_partitions").rglob("*.parquet")]
-    shards = [
-        path.with_name(path.name.replace("0of1", f"{n}of2")) for path in objects for n in (0, 1)
-    ]
-    for shard in shards:
-        shutil.copy(objects[0], shard)
-    objects[0].unlink()
+    (whole,) = (tmp_path / "snapshots/group_partitions").rglob("*.parquet")
+    rows = pq.ParquetFile(whole).read()
+    shards = [whole.with_name(whole.name.replace("0of1", f"{n}of2")) for n in (0, 1)]
+    for n, shard in enumerate(shards):
+        pq.write_table(rows.slice(2 * n, 2), shard)
+    whole.unlink()
     compact_all(spark, tmp_path)
-    assert len(history(tmp_path)) == 8
+    before = history(tmp_path)
+    assert len(before) == 4
 
     shards[1].unlink()
+    write_minutes(tmp_path, range(1, 2))
     compact_all(spark, tmp_path)
 
-    assert len(history(tmp_path)) == 8
+    assert [row for row in history(tmp_path) if row["taken_at"] == minute(0)] == before
+
+
+def test_rows_that_are_there_twice_are_kept_once_and_hold_up_deletion(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    write_minutes(tmp_path, range(3))
+    compact_all(spark, tmp_path)
+    before = history(tmp_path)
+    (file,) = (tmp_path / "history" / "group_partitions").rglob("*.parquet")
+    shutil.copy(file, file.with_name("part-of-another-job.parquet"))
+    for gone in (tmp_path / "snapshots").rglob("*T1201*.parquet"):
+        gone.unlink()
+
+    deleted, why_not = delete_compacted(spark, Storage(), found(tmp_path))
+    compact_all(spark, tmp_path)
+
+    assert (deleted, len(history(tmp_path))) == (0, len(before))
+    assert why_not
+    assert "group_partitions" in why_not
+    assert history(tmp_path) == before
+    assert delete_compacted(spark, Storage(), found(tmp_path)) == (6, None)
+
+
+def test_a_folder_whose_name_is_a_pattern_is_that_folder(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    root = tmp_path / "of [a-z]{1} and *"
+    write_minutes(root, range(2))
+    compact_all(spark, root)
+    for gone in (root / "snapshots").rglob("*T1200*.parquet"):
+        gone.unlink()
+    write_minutes(root, range(2, 3))
+
+    compact_all(spark, root)
+
+    assert {row["taken_at"] for row in history(root)} == {minute(n) for n in range(3)}
+
+
+def test_small_objects_may_hold_text_in_any_layout(spark: SparkSession, tmp_path: Path) -> None:
+    write_minutes(tmp_path, range(3))
+    layouts = (pa.string(), pa.large_string(), pa.dictionary(pa.int32(), pa.string()))
+    objects = sorted((tmp_path / "snapshots" / "group_partitions").rglob("*.parquet"))
+    for path, layout in zip(objects, layouts, strict=True):
+        topics = pq.ParquetFile(path).read()["topic"].combine_chunks()
+        as_said = topics.dictionary_encode() if pa.types.is_dictionary(layout) else topics
+        changed(path, "topic", as_said.cast(layout))
+    day = check_objects(Storage(), found(tmp_path))
+
+    compact_day(spark, Storage(), day, few_rows=True)
+
+    assert not day.flaws
+    assert [row["topic"] for row in history(tmp_path)] == ["orders"] * 12
 
 
 def test_a_failure_leaves_the_history_as_it_was(spark: SparkSession, tmp_path: Path) -> None:
