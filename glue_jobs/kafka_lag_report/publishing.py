@@ -8,19 +8,21 @@
 of datasets. All files are first written below `_replacing`, where no reader looks. Then `complete`
 is written; it names the run, and from now on its files are the day's. They are moved to their
 places, and `complete` is deleted. A run that ends before it writes `complete` replaces nothing. If
-a run ends later, the next run of any day moves the remaining files; until then readers find them
-through `complete`.
+a run ends later, the next run of any day moves the remaining files; until then readers find files
+of both runs.
 
 On a disk a move is a rename, which needs no space, and runs that replace something of one cluster
 wait for each other: they lock the cluster's folder below `_replacing`, which stays. S3 has no
 rename and no locks: a move is a copy, and for the time of a few requests, less than a second for
-reports, Athena may find files of both runs.
+reports, Athena may find files of both runs. What a killed run staged there is deleted a day later,
+because another run may be writing.
 """
 
 import contextlib
 import json
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from functools import partial
 from io import BytesIO
 from typing import TypeVar
@@ -31,6 +33,7 @@ import pyarrow.parquet as pq
 
 from kafka_lag.contract import COMPLETE_NAME, REPLACING_FOLDER
 from kafka_lag_report.errors import DataError
+from kafka_lag_report.options import utc_now
 from kafka_lag_report.read_snapshots import Day
 from kafka_lag_report.report_files import PAGE, PAGE_FILE, TABLE_FILE, reports_root
 from kafka_lag_report.storage import AT_ONCE, PARQUET, Storage
@@ -40,6 +43,10 @@ T = TypeVar("T")
 _HTML = "text/html; charset=utf-8"
 # Spark's names of files begin with these characters; the rest differs from run to run.
 _PART = "part-00000"
+# A run is named after its begin, so that names sort by time. None lasts so long: the longest time
+# limit is ten hours.
+_BEGIN = "%Y%m%dT%H%M%SZ"
+_LONGEST = timedelta(days=1)
 
 
 def publish(
@@ -78,7 +85,8 @@ def replace_together(
     `write` is called with a new folder and returns the names to replace, whose files it has written
     into folders of these names. A name without files is deleted. Raises what `write` raises.
     """
-    replacing, run = f"{root}/{REPLACING_FOLDER}/{place}", uuid4().hex
+    replacing = f"{root}/{REPLACING_FOLDER}/{place}"
+    run = f"{utc_now():{_BEGIN}}-{uuid4().hex}"
     folder, complete = f"{replacing}/{run}", f"{replacing}/{COMPLETE_NAME}"
     with _alone_with(storage, root, place) as alone:
         # finish the earlier run first, otherwise its files could replace those of this run later
@@ -130,7 +138,7 @@ def _finish_alone(storage: Storage, root: str, place: str) -> None:
 def _finish(storage: Storage, root: str, place: str, *, alone: bool) -> None:
     """Moves a complete set of files to its place.
 
-    Removes an incomplete one if no other run can use it. It may be repeated, and two runs may do it
+    Removes incomplete ones if no other run can use them. It may be repeated, and two runs may do it
     at the same time, with the same result. Raises DataError if `complete` cannot be parsed.
     """
     replacing = f"{root}/{REPLACING_FOLDER}/{place}"
@@ -164,6 +172,10 @@ def _finish(storage: Storage, root: str, place: str, *, alone: bool) -> None:
         storage.delete([complete])
     if alone:
         storage.delete_folder(replacing)
+        return
+    for run in storage.folders(replacing):
+        if run < f"{utc_now() - _LONGEST:{_BEGIN}}":
+            storage.delete_folder(f"{replacing}/{run}")
 
 
 def _run_at_once(work: Callable[[str], T], names: Iterable[str]) -> list[T]:

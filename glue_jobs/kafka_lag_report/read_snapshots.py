@@ -402,19 +402,18 @@ def _pack(storage: Storage, paths: Sequence[str], target: str) -> None:
     tables = []
     for data in storage.each(storage.read, paths):
         try:
-            tables.append(_with_plain_text(pq.ParquetFile(pa.BufferReader(data)).read()))
+            tables.append(pq.ParquetFile(pa.BufferReader(data)).read())
         except (ValueError, OSError) as error:
             raise pa.ArrowException(str(error)) from error
+    if any(table.schema != tables[0].schema for table in tables):
+        tables = [_with_plain_text(table) for table in tables]
     file = pa.BufferOutputStream()
     pq.write_table(pa.concat_tables(tables, promote_options="permissive"), file)
     storage.write(target, file.getvalue())
 
 
 def _with_plain_text(table: pa.Table) -> pa.Table:
-    """Returns the table with text in one layout; Arrow puts no tables of different ones together.
-
-    Raises ArrowException for text that cannot be decoded.
-    """
+    """Returns the table with text in one layout, without which Arrow puts no tables together."""
     fields = [
         pa.field(each.name, pa.string())
         if pa.types.is_dictionary(each.type) or pa.types.is_large_string(each.type)

@@ -3,6 +3,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from datetime import timedelta
 from itertools import count
 from pathlib import Path
 from threading import Lock
@@ -11,12 +12,14 @@ from typing import Any
 import pytest
 
 from kafka_lag_report.errors import DataError, StoreError
+from kafka_lag_report.options import utc_now
 from kafka_lag_report.publishing import find_unfinished, publish
 from kafka_lag_report.report_files import reports_root
 from kafka_lag_report.storage import Storage
 from tests.glue_jobs.published_days import (
     A_DAY,
     CLUSTERS,
+    DATE,
     DAYS,
     TABLES,
     is_replaced,
@@ -139,6 +142,25 @@ def test_what_was_half_replaced_is_finished_before_the_next_publication(root: st
         put(Storage(), root, NEW)
         assert published(root, "a") == NEW
     assert not is_replaced(root, "a")
+
+
+@pytest.mark.usefixtures("s3")
+def test_what_killed_runs_staged_on_s3_is_deleted_a_day_later(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    root, now = "s3://lag/state", utc_now()
+    staged = []
+    for days in (2, 0, 0):
+        began = now - timedelta(days)
+        monkeypatch.setattr("kafka_lag_report.publishing.utc_now", lambda began=began: began)
+        with pytest.raises(Killed):
+            put(Breaking(4, Killed()), root, "killed")
+        staged.append({*Storage().folders(f"{root}/reports/_replacing/cluster=a/dt={DATE}")})
+
+    earlier, one, both = staged
+    assert (len(earlier), len(one), len(both)) == (1, 1, 2)
+    assert not earlier & one
+    assert one < both
 
 
 def test_a_mark_that_is_no_mark_is_named(tmp_path: Path) -> None:
