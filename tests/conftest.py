@@ -51,6 +51,7 @@ SHARED = {
     # They share one session, and what its JVM has compiled.
     "tests in Spark": (
         *("glue_jobs/", "contract/test_snapshots_in_spark", "infra/storage/queries/test_reports"),
+        "infra/cost/test_sizes",
     ),
     # Their clients read descriptions of services first.
     "tests of an AWS account": (

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Metrics, bytes and seconds of a run of the expected size: measured of the collector, or assumed.
 
-Tests hold what is measured against the collector's own writers. Only a running cluster knows its
-names, so filters by expressions are taken to match everything, and groups to have equally many
-topics and partitions.
+Tests hold what is measured against what the collector and the daily job write. Only a running
+cluster knows its names, so filters by expressions are taken to match everything, and groups to have
+equally many topics and partitions.
 """
 
 from __future__ import annotations

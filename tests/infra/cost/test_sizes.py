@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sizes on which costs rest, compared with the output of the collector's own writers."""
+"""Sizes on which costs rest, compared with what the collector and the daily job write."""
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
+from pyspark.sql import SparkSession
 
 from kafka_lag import contract
 from kafka_lag.lag.group_settings import NameFilter
@@ -19,7 +19,9 @@ from kafka_lag.sinks.config import OTEL_NAMES, Levels
 from kafka_lag.sinks.emf import emf_line
 from kafka_lag.sinks.metric_sets import MetricSet, lag_sets
 from kafka_lag.sinks.otlp import Authorization, OtlpSink
+from kafka_lag.snapshots.keys import object_key
 from kafka_lag.snapshots.parquet import to_parquet
+from kafka_lag.snapshots.store import FolderStore
 from kafka_lag_config.cluster import Expected
 from kafka_lag_config.cost.sizes import (
     MetricCounts,
@@ -29,6 +31,9 @@ from kafka_lag_config.cost.sizes import (
     otlp_bytes,
     snapshot_bytes,
 )
+from kafka_lag_report.history import compact_day
+from kafka_lag_report.read_snapshots import check_objects, find_days
+from kafka_lag_report.storage import Storage
 from tests.builders import NOON
 from tests.functions.sinks.otlp_receiver import receiving
 from tests.infra.configured import cluster
@@ -119,30 +124,17 @@ def test_snapshots_are_as_large_as_measured(size: Size) -> None:
     assert snapshot_bytes(expected(report)) == pytest.approx(real, rel=WITHIN)
 
 
-def test_history_is_as_large_as_measured(day: list[LagReport]) -> None:
-    real = sum(
-        compacted([to_parquet(report.snapshot.dataset(dataset), dataset) for report in day])
-        for dataset in contract.DATASETS
-    )
+def test_history_is_as_large_as_measured(
+    day: list[LagReport], spark: SparkSession, tmp_path: Path
+) -> None:
+    store = FolderStore(tmp_path)
+    for report in day:
+        for dataset in contract.DATASETS:
+            key = object_key(dataset, "shop", report.snapshot.taken_at)
+            store.write_once(key, to_parquet(report.snapshot.dataset(dataset), dataset))
+    storage, root, date = Storage(), str(tmp_path), datetime.fromtimestamp(NOON / 1000, UTC).date()
+    (found,) = find_days(storage, root, root, date, (), date + timedelta(days=1))
+    compact_day(spark, storage, check_objects(storage, found), few_rows=True)
+
+    real = sum(file.stat().st_size for file in (tmp_path / "history").rglob("*.parquet"))
     assert day_bytes(expected(day[-1]), len(day))[0] == pytest.approx(real, rel=WITHIN)
-
-
-def compacted(objects: list[bytes]) -> int:
-    """Bytes of all rows in one object, those of a partition together, as time went."""
-    table = pa.concat_tables(
-        [_plain(pq.read_table(io.BytesIO(data))) for data in objects],
-        promote_options="permissive",
-    )
-    keys = ("consumer_group", "topic", "partition_id", "taken_at")
-    order = [(key, "ascending") for key in keys if key in table.column_names]
-    sink = io.BytesIO()
-    pq.write_table(table.sort_by(order), sink, compression="zstd")
-    return len(sink.getvalue())
-
-
-def _plain(table: Any) -> Any:
-    """Text as text: Arrow sorts no dictionaries."""
-    fields = [
-        pa.field(f.name, pa.string()) if pa.types.is_dictionary(f.type) else f for f in table.schema
-    ]
-    return table.cast(pa.schema(fields))
