@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import cast
 
 from aws_cdk import Stack
 from aws_cdk import aws_cloudwatch as cloudwatch
@@ -64,8 +65,8 @@ class LagCollector(Construct):
     `package` is the collector's folder or zip; unless given, it is built from this project's lock.
 
     `deployment_alarms` are those of `alarms.deployments`, by group. ECS rolls the deployments of a
-    service of `services` back by the alarm on its group, if it is one of the app's; for others see
-    `roll_back`.
+    service of `services` back by the alarms on its groups, if it is one of the app's and ECS
+    deploys it; for others see `roll_back`.
 
     Whatever is wrong is a ConfigurationError with the sentences of a configuration file.
 
@@ -151,9 +152,13 @@ class LagCollector(Construct):
         self.alarms = alarms_of_cluster.make()
         self.deployment_alarms = alarms_of_cluster.make_releases()
         for each in services:
-            if isinstance(each.service, ecs.BaseService) and not each.apart:
-                for group in set(each.scaling.groups) & self.deployment_alarms.keys():
-                    self.roll_back(each.service, group)
+            service = each.service
+            if each.apart or not isinstance(service, ecs.BaseService):
+                continue
+            if _is_deployed_by_ecs(service):
+                for group in each.scaling.groups:
+                    if group in self.deployment_alarms:
+                        self.roll_back(service, group)
         self.scaling_alarms = tuple(self._scale_services())
         self.dashboard = self._make_dashboard() if facts.settings.dashboard else None
         doubts = [*find_doubts(facts)]
@@ -165,12 +170,32 @@ class LagCollector(Construct):
     def roll_back(self, service: ecs.BaseService, group: str) -> None:
         """Lets ECS roll a deployment of the service back by the alarm on a group that it reads as.
 
-        Raises KeyError for a group that is not in `alarms.deployments`.
+        The alarms that it names already still roll it back. Raises KeyError for a group that is not
+        in `alarms.deployments`, ValueError if ECS does not deploy the service, or if its own alarms
+        let a deployment fail without a way back.
         """
         alarm = self.deployment_alarms[group]
+        path = service.node.path
+        if not _is_deployed_by_ecs(service):
+            raise ValueError(
+                f"{path} is not deployed by ECS, which rolls nothing else back; name the alarm "
+                "where it is deployed, such as in CodeDeploy's deployment group"
+            )
+        # Set beneath `enable_deployment_alarms`, which adds nothing to a service that has alarms.
+        own = service._deployment_alarms
+        there: list[str] = []
+        if own is not None and own.enable is True:
+            if own.rollback is not True:
+                raise ValueError(
+                    f"{path} has deployment alarms that roll nothing back; give them "
+                    "ROLLBACK_ON_ALARM"
+                )
+            there = own.alarm_names
         # By its name: a service of another stack, which this one scales, cannot refer to it.
         name = full_name(self._name, self.facts, RELEASE.name, dimension_value(group))
-        service.enable_deployment_alarms([name], behavior=ecs.AlarmBehavior.ROLLBACK_ON_ALARM)
+        service._deployment_alarms = ecs.CfnService.DeploymentAlarmsProperty(
+            alarm_names=[*dict.fromkeys((*there, name))], enable=True, rollback=True
+        )
         if Stack.of(service) == Stack.of(self):
             service.node.add_dependency(alarm)
 
@@ -211,3 +236,12 @@ class LagCollector(Construct):
             name=self._name,
             workgroup=self._workgroup,
         ).dashboard
+
+
+def _is_deployed_by_ecs(service: ecs.BaseService) -> bool:
+    """Returns whether ECS itself replaces the service's tasks, which it does unless told."""
+    resource = cast(ecs.CfnService, service.node.default_child)
+    controller = resource.deployment_controller
+    if not isinstance(controller, ecs.CfnService.DeploymentControllerProperty):
+        return True
+    return controller.type in (None, ecs.DeploymentControllerType.ECS.value)

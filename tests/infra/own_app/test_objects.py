@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from aws_cdk import App, NestedStack, Stack
 from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_sns as sns
@@ -18,13 +19,16 @@ from cdk_nag import AwsSolutionsChecks
 from kafka_lag_cdk import (
     AlarmSettings,
     CollectorSettings,
+    GroupScaling,
     Iam,
     LagCollector,
     LagReports,
     OtlpSection,
     OtlpSink,
+    ServiceScaling,
     SharedSettings,
     StatusMessages,
+    Tasks,
     Views,
 )
 from tests.infra.code import SMALL_PACKAGE
@@ -118,6 +122,53 @@ def test_releases_of_services_are_rolled_back_by_the_alarm_on_their_group() -> N
         assert found["DeploymentConfiguration"]["Alarms"] == wanted
     names = [each["AlarmName"] for each in of_type(synthesised(theirs), ALARM).values()]
     assert {f"kafka-lag/orders/none/release-risk/{g}" for g in ("billing", "stock")} <= {*names}
+
+
+def release_alarms(*groups: str) -> list[str]:
+    """The names of the deployment alarms on these groups."""
+    return [f"kafka-lag/orders/none/release-risk/{group}" for group in groups]
+
+
+def test_a_service_names_the_alarms_of_all_its_groups_beside_its_own() -> None:
+    theirs = Theirs()
+    service = a_service(theirs, theirs.vpc)
+    service.enable_deployment_alarms(["own"], behavior=ecs.AlarmBehavior.ROLLBACK_ON_ALARM)
+    groups = ("stock", "billing", "audit")
+    tasks = Tasks(groups=groups[1:])
+    scaling = GroupScaling(group=groups[0], max=4, partitions=12, tasks=tasks)
+    alarms = AlarmSettings(deployments=("audit", "billing", "stock"))
+    watch(theirs, orders(theirs, services=(ServiceScaling(service, scaling),), alarms=alarms))
+
+    (found,) = of_type(synthesised(theirs), "AWS::ECS::Service").values()
+    wanted = {
+        "AlarmNames": ["own", *release_alarms(*groups)],
+        "Enable": True,
+        "Rollback": True,
+    }
+    assert found["DeploymentConfiguration"]["Alarms"] == wanted
+
+
+def test_a_service_whose_own_alarms_roll_nothing_back_is_refused() -> None:
+    theirs = Theirs()
+    service, alarms = a_service(theirs, theirs.vpc), AlarmSettings(deployments=("billing",))
+    service.enable_deployment_alarms(["own"], behavior=ecs.AlarmBehavior.FAIL_ON_ALARM)
+    with pytest.raises(ValueError, match=r"Theirs/Service .*ROLLBACK_ON_ALARM"):
+        watch(theirs, orders(theirs, services=(follows(service),), alarms=alarms))
+
+
+@pytest.mark.parametrize("controller", ["CODE_DEPLOY", "EXTERNAL"])
+def test_a_service_that_ecs_does_not_deploy_is_left_alone(controller: str) -> None:
+    theirs = Theirs()
+    service, alarms = a_service(theirs, theirs.vpc), AlarmSettings(deployments=("billing",))
+    resource = service.node.default_child
+    assert isinstance(resource, ecs.CfnService)
+    resource.deployment_controller = ecs.CfnService.DeploymentControllerProperty(type=controller)
+    made = watch(theirs, orders(theirs, services=(follows(service),), alarms=alarms))
+
+    with pytest.raises(ValueError, match="Theirs/Service is not deployed by ECS"):
+        made.roll_back(service, "billing")
+    (found,) = of_type(synthesised(theirs), "AWS::ECS::Service").values()
+    assert not found["DeploymentConfiguration"].get("Alarms", {}).get("AlarmNames")
 
 
 def test_a_topic_whose_key_cannot_let_alarms_in_is_refused() -> None:
