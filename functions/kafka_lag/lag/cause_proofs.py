@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from kafka_lag import contract
 from kafka_lag.lag.cause_case import BAD, NEARLY_ALL, UNOWNED, Case, Cause
 from kafka_lag.lag.columns import Mask
 from kafka_lag.lag.frame import Frame
-from kafka_lag.lag.restarts import LONGEST_RESTART_MS
+from kafka_lag.lag.restarts import has_failed
 from kafka_lag.lag.sets import unique
 from kafka_lag.lag.transactions import is_held_up
 
@@ -34,10 +35,9 @@ def find_maintenance(case: Case) -> Cause | None:
     """Returns `maintenance` if brokers restart one after another, and the group kept up before."""
     restarts, kept_up = read_json(case.group["brokers_restarted"]), case.group["kept_up_at"]
     brokers, since = restarts.get("brokers", ()), restarts.get("since", 0)
-    down_since, at = restarts.get("down_since"), restarts.get("at", 0)
-    is_failure = down_since is not None and at - down_since > LONGEST_RESTART_MS
+    down_since = restarts.get("down_since")
     was_late = kept_up is None or kept_up < since - case.window * 1_000
-    if len(brokers) < _FEWEST_RESTARTS or is_failure or was_late:
+    if len(brokers) < _FEWEST_RESTARTS or has_failed(restarts) or was_late:
         return None
     return Cause(
         contract.MAINTENANCE,
@@ -50,10 +50,14 @@ def find_maintenance(case: Case) -> Cause | None:
     )
 
 
-def weigh_maintenance(case: Case) -> Cause | None:
-    """Weighs `maintenance`: it makes partitions unavailable, brokers slow and groups rebalance."""
-    followed = (weigh_unavailable, weigh_slow_broker, weigh_rebalances)
-    return find_maintenance(case) if any(each(case) for each in followed) else None
+def or_maintenance(rule: Callable[[Case], Cause | None]) -> Callable[[Case], Cause | None]:
+    """Returns the rule of a cause that restarts bring about, under the name of these if they do."""
+
+    def weigh(case: Case) -> Cause | None:
+        found = rule(case)
+        return found and (find_maintenance(case) or found)
+
+    return weigh
 
 
 def weigh_unavailable(case: Case) -> Cause | None:

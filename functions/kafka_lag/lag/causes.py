@@ -29,8 +29,8 @@ from kafka_lag.lag.cause_case import (
 from kafka_lag.lag.cause_proofs import (
     find_maintenance,
     find_stuck,
+    or_maintenance,
     weigh_hung,
-    weigh_maintenance,
     weigh_open_transaction,
     weigh_rebalances,
     weigh_reset,
@@ -69,11 +69,10 @@ _UNSEEN_WINDOWS = 1.0
 _LONGEST_NAME = 200
 
 _PROOFS: tuple[Callable[[Case], Cause | None], ...] = (
-    weigh_maintenance,
-    weigh_unavailable,
+    or_maintenance(weigh_unavailable),
     weigh_reset,
-    weigh_slow_broker,
-    weigh_rebalances,
+    or_maintenance(weigh_slow_broker),
+    or_maintenance(weigh_rebalances),
     weigh_open_transaction,
     weigh_settings,
     weigh_stopped,
@@ -214,7 +213,7 @@ def _name(case: Case, last: _Named, run: Run, last_run: int | None, incident: in
             # The numbers are those of the last run in which they decided.
             return replace(last, text=write_evidence({"as_of": last_run, **last.evidence}))
         main, second = _choose(replace(case, over_for=0.0), last)
-    found = main or find_maintenance(case) or _find_unexplained(case)
+    found = main or _find_unexplained(case)
     after, over_at = last.over(run.taken_at) if found.name in _NONE_LEFT else (None, None)
     also = None if second is None else {"cause": second.name, **second.evidence}
     evidence = {**found.evidence, "after": after, "over_at": over_at, "also": also}
@@ -310,8 +309,8 @@ def _reads_again(case: Case) -> bool:
     return bool((case.rows.numbers("rewound_from").known & case.behind).any())
 
 
-def _is_maintained(case: Case) -> bool:
-    return _is_behind_still(case) and find_maintenance(case) is not None
+def _rebalances(case: Case) -> bool:
+    return (case.group["rebalancing_share"] or 0.0) >= FEW_REBALANCES
 
 
 def _loses(case: Case) -> bool:
@@ -320,8 +319,8 @@ def _loses(case: Case) -> bool:
 
 # Whether a cause that no rule proves in this run goes on; others are over.
 _STAYS: Mapping[str, Callable[[Case], bool]] = {
-    contract.REBALANCES: lambda case: (case.group["rebalancing_share"] or 0.0) >= FEW_REBALANCES,
-    contract.MAINTENANCE: _is_maintained,
+    contract.REBALANCES: _rebalances,
+    contract.MAINTENANCE: lambda case: _rebalances(case) and find_maintenance(case) is not None,
     contract.OFFSETS_RESET: _reads_again,
     contract.RETENTION_RACE: _loses,
     contract.SETTINGS_CHANGED: _loses,

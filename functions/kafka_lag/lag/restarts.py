@@ -43,6 +43,8 @@ def add_restarts(groups: Frame, before: Frame, topics: Frame, run: Run) -> Frame
 def _follow(last: dict[str, Any] | None, down: set[int], now: int) -> dict[str, Any] | None:
     if len(down) > 1 or (last and now - last["at"] > LONGEST_RESTART_MS):
         last = None
+    if last and last["brokers"][-1] not in down and has_failed(last):
+        last = None
     if len(down) != 1:
         return last and {**last, "down_since": None}
     (broker,) = down
@@ -52,6 +54,12 @@ def _follow(last: dict[str, Any] | None, down: set[int], now: int) -> dict[str, 
     brokers = [each for each in last["brokers"] if each != broker]
     since = last["down_since"] if same else now
     return {**last, "brokers": [*brokers, broker], "at": now, "down_since": since}
+
+
+def has_failed(restarts: dict[str, Any]) -> bool:
+    """Returns True if the broker that is down has been so for longer than a restart takes."""
+    since = restarts["down_since"]
+    return since is not None and restarts["at"] - since > LONGEST_RESTART_MS
 
 
 def _find_down(topics: Frame) -> set[int]:

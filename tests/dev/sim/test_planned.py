@@ -34,7 +34,11 @@ def test_bad_releases_are_rolled_back_and_good_ones_are_not(
 
 
 @pytest.mark.parametrize(
-    ("section", "name"), [("restarts", "one-copy-small"), ("no-restarts", "two-at-once")]
+    ("section", "name"),
+    [
+        ("restarts", "one-copy-small"),
+        *(("no-restarts", each) for each in ("one-stays-away", "two-at-once", "restarted-before")),
+    ],
 )
 def test_maintenance_is_named_only_while_brokers_restart_in_turn(section: str, name: str) -> None:
     _, fault = restarts.score(find_case(section, name), section == "restarts")

@@ -666,6 +666,50 @@ def test_a_rebalance_that_members_read_on_in_is_not_one_after_another(
     assert (row(last)["cause"] == contract.REBALANCES) is is_named
 
 
+@pytest.mark.parametrize(
+    ("restarts", "name"),
+    [
+        pytest.param((1, 2), contract.MAINTENANCE, id="one after another"),
+        pytest.param((2, 2), contract.REBALANCES, id="one broker alone"),
+    ],
+)
+def test_a_reset_is_named_though_the_group_rebalances_while_brokers_restart(
+    restarts: tuple[int, int], name: str
+) -> None:
+    cluster = two_members()
+    group, (first, second) = cluster.groups[0], restarts
+
+    def change(_: World, minute: int) -> None:
+        down = {TROUBLE: {first}, TROUBLE + 4: {second}}
+        cluster.down = down.get(minute // 2 * 2, set())
+        group.generation += minute >= TROUBLE
+        if minute == TROUBLE:
+            reads(12.0, 12.0)(cluster)
+        if minute == TROUBLE + 20:
+            moves(-20_000)(cluster)
+
+    runs = list(run_minutes(cluster, TROUBLE + 24, change))
+
+    assert row(runs[TROUBLE + 19])["cause"] == name
+    assert row(runs[TROUBLE + 22])["cause"] == contract.OFFSETS_RESET
+
+
+def test_maintenance_is_over_once_nothing_points_at_brokers() -> None:
+    cluster = two_members()
+
+    def change(_: World, minute: int) -> None:
+        is_second = TROUBLE + 14 <= minute < TROUBLE + 20
+        cluster.down = {1} if minute == TROUBLE else {2} if is_second else set()
+        cluster.topics[0].has_leader[[1, 4]] = not is_second
+        if minute == TROUBLE:
+            reads(8.0, 8.0)(cluster)
+
+    runs = list(run_minutes(cluster, TROUBLE + 32, change))
+
+    assert row(runs[TROUBLE + 19])["cause"] == contract.MAINTENANCE
+    assert row(runs[-1])["cause"] == contract.CAPACITY_FELL
+
+
 def test_a_group_that_has_read_nothing_since_it_was_first_seen_did_not_read_more_before() -> None:
     cluster = two_members()
     runs = run(cluster, {0: writes(0.2), 1: reads(0.0, 0.0)})
