@@ -90,7 +90,7 @@ def _deleted(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> D
     unreadable = write_run(root, "groups", [], at=january(UNREADABLE) + timedelta(hours=13))
     unreadable.write_text("no Parquet")
     # of a day the job never made a history, nor any of a cluster
-    for number in (GOOD, DAMAGED):
+    for number in (GOOD, DAMAGED, RECENT):
         compact(spark, root, january(number).date())
     failing = [
         path
@@ -142,7 +142,7 @@ def test_an_object_that_was_left_out_is_never_deleted(deleted: Deleted) -> None:
 
 
 def test_a_recent_day_stays(deleted: Deleted) -> None:
-    assert there(deleted.days[RECENT]) == 3 * RUNS
+    assert deleted.left_first[RECENT] == 3 * RUNS
 
 
 def test_nothing_is_gone_after_weeks_of_failures(deleted: Deleted) -> None:
