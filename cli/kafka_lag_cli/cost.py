@@ -25,7 +25,7 @@ _WIDTH = 100
 # With more clusters in a region each is one row.
 _MOST_CLUSTERS_BY_LINE = 3
 _UNVERIFIED = "?"
-_NO_PLURAL = ("GB",)
+_NO_PLURAL = ("GB", "series")
 _LEAST_SHOWN_USD = 0.005
 _WHOLE_FROM = 100
 

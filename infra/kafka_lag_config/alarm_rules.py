@@ -74,7 +74,7 @@ _UNSURE = frozenset("'\"\\")
 _CLUSTER, _GROUP = f'"{contract.DIMENSION_CLUSTER}"', f'"{contract.DIMENSION_GROUP}"'
 _GROUP_BY = f"GROUP BY {_CLUSTER},{_GROUP}"
 
-# Who hears of an alarm: somebody who is woken, or those who read it by day.
+# Who is told by an alarm: somebody who is woken, or somebody who reads it by day.
 URGENT, NOTICE = "urgent", "notice"
 
 # A saved query, by its title in Athena.
@@ -201,7 +201,7 @@ OMITTED = Rule(
     datapoints=10,
     periods=15,
     missing=Missing.MISSING,
-    meaning="The budget leaves metrics out, so no alarm hears of some topics or groups.",
+    meaning="The budget leaves metrics out, so some topics or groups have no alarm.",
     to_do="Deny groups and topics that nobody needs, or raise levels.max_metrics.",
     counts=True,
 )
@@ -418,7 +418,7 @@ SLO_FAST = Rule(
     missing=Missing.IGNORE,
     meaning="The error budget of the group's slo burns 14.4 times too fast: 2 % of 30 days in the "
     "last hour.",
-    to_do="As for sla; the table slo of the daily report says how much of the budget is left.",
+    to_do="Do what sla asks for; the table slo of the report says how much of the budget is left.",
     severity=URGENT,
 )
 SLO_SLOW = replace(
