@@ -210,7 +210,7 @@ def _list_pages(changes: _Changes) -> Iterator[str]:
             describe_kind(each),
             *(cell.plain for cell in cells_of_page(each.page, end).values()),
         ]
-        # Else it would end the cell, in code as well.
+        # A bar ends a cell, also within code.
         cells[2] = _quote_code(cells[2]).replace("|", r"\|")
         yield f"| {' | '.join(cells)} |"
     if len(listed) > _LISTED:

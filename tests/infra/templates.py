@@ -166,9 +166,7 @@ class Rendering:
         yield from _named("again", again)
 
     def _changes(self, before: Block, block: Block) -> Iterator[str]:
-        """What is new, unless a sentence that stood before, and what is gone with nothing in its
-        place.
-        """
+        """Yields lines that are new, and lines that nothing replaces; no sentence twice."""
         new = [line for line in block if line not in before]
         places = {_place(line) for line in new}
         gone = [line for line in before if line not in block and _place(line) not in places]
@@ -198,7 +196,7 @@ def _named(word: str, names: list[str]) -> Iterator[str]:
 
 
 def _place(line: str) -> str:
-    """What a line is about, whatever its numbers: its key, or its first words."""
+    """Returns the key of a line, or its first words, whatever its numbers are."""
     if line[:1] in "<>":
         return "a condition"
     return re.split(r": | on | = | every |(?<=^to) ", re.sub(r"\d+", "#", line), maxsplit=1)[0]

@@ -162,12 +162,13 @@ def write_rows(
     types = contract.COLUMNS[dataset]
     lines = [
         {"cluster": cluster}
-        | {name: _readable(row.get(name), kind) for name, kind in types.items()}
+        | {name: to_record_value(row.get(name), kind) for name, kind in types.items()}
         for row in found
     ]
     write_records(lines, form, out, names=("cluster", *types), heading=heading)
 
 
-def _readable(value: Any, kind: str) -> Any:
+def to_record_value(value: Any, kind: str) -> Any:
+    """Returns a column's value for programs: a time as ISO 8601 in UTC, others as they are."""
     is_time = kind == contract.TIMESTAMP and value is not None
     return format_iso_time(value, "milliseconds") if is_time else value
