@@ -44,7 +44,7 @@ _VARIABLES = {str(p.envvar) for each in subcommands() for p in each.params if p.
 # Of the first table behind a line of a file: the column with names, and these.
 NAMED: list[tuple[str, str, int, Iterable[str]]] = [
     ("metrics.md", "## All metrics", 1, contract.METRIC_UNITS),
-    ("events.md", "| kind | when | `status` |", 0, EVENT_KINDS),
+    ("api.md", "| kind | when | `status` |", 0, EVENT_KINDS),
     ("command-line.md", "| subcommand | what it does | needs |", 0, SUBCOMMANDS),
     ("command-line.md", "### Variables", 0, {*_VARIABLES, "KAFKA_LAG_PASSWORD"}),
     ("api.md", "### Endpoints", 0, burrow.PATHS),

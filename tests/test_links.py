@@ -16,7 +16,6 @@ PAGES = (
     "docs/migrating.md",
     "docs/operate.md",
     "docs/scaling.md",
-    "docs/security.md",
     "docs/troubleshooting.md",
 )
 LINKING = ["README.md", "SECURITY.md", "CONTRIBUTING.md", "CHANGELOG.md"] + [

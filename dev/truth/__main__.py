@@ -41,7 +41,7 @@ from dev.truth.page import Cells, list_cells, write_page
 from dev.truth.programs import INSTALLED, TOOL, Program, Running, look_with_tool, take_programs
 from dev.truth.scenarios import SCENARIOS, read_logs
 
-PAGE = Path(__file__).parents[2] / "docs" / "truth.md"
+PAGE = Path(__file__).parents[2] / "docs" / "migrating.md"
 # The page of a run without all programs or scenarios.
 PART = INSTALLED / "part.md"
 _LOOKS_APART, _STARTS_WITHIN = 15.0, 120.0
@@ -149,7 +149,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m dev.truth", description=__doc__)
     add = parser.add_argument
     add("--only", nargs="+", default=[""], metavar="WORDS", help="scenarios with these words")
-    add("--page", type=Path, help="where it goes (docs/truth.md; a part .local/truth/part.md)")
+    add("--page", type=Path, help="where it goes (docs/migrating.md; a part .local/truth/part.md)")
     options = parser.parse_args(argv)
     for ending in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(ending, signal.default_int_handler)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the result: tables for `docs/truth.md`, and a line for each wrong number."""
+"""Writes the result: tables for `docs/migrating.md`, and a line for each wrong number."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ HOT_FACTOR = 3.0
 # Groups that do not follow the hour of the week: half of their hours differ by this share from the
 # same hour of other weeks, or runs of two weeks were this many spreads above the usual value.
 # Examples are random bursts, and a job that begins some minutes earlier or later.
-# docs/truth.md has what the rule was worth.
+# docs/migrating.md has what the rule was worth.
 IRREGULAR_PART = 0.25
 NEARLY_FAR = 3.5
 # Records written in single runs vary by this factor more than `produce_rate`, a moving average with

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Messages about changes: notices for people, events for machines; no AWS, no clock.
 
-Subjects, texts, attributes and JSON are public interface, see docs/events.md.
+Subjects, texts, attributes and JSON are public interface, see docs/api.md.
 """
 
 from __future__ import annotations

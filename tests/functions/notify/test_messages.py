@@ -21,7 +21,7 @@ from tests.builders import MINUTE, NOON
 from tests.functions.notify.builders import a_change, a_row, an_incident
 from tests.golden import Golden, write_once
 
-DOCUMENT = Path(__file__).parents[3] / "docs" / "events.md"
+DOCUMENT = Path(__file__).parents[3] / "docs" / "api.md"
 WORST: dict[str, Any] = {
     "topics": 1,
     "worst_topic": "orders",
