@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Benchmarks of speed, accuracy and size: `python -m dev.benchmarks.NAME`; see docs/migrating.md."""
+"""Benchmarks: `python -m dev.benchmarks.NAME`; docs/migrating.md has speeds that were measured."""
