@@ -66,7 +66,7 @@ def _list_alarms(rules: tuple[alarm_rules.Rule, ...]) -> list[str]:
 
 
 def _alarm_table(rules: tuple[alarm_rules.Rule, ...]) -> Iterator[str]:
-    yield "| alarm | who hears of it | metric | fires when it is | in runs | missing data |"
+    yield "| alarm | severity | metric | fires when it is | in runs | missing data |"
     yield "|---|---|---|---|---|---|"
     for rule in rules:
         metric = f"`{rule.namespace} {rule.metric}`" if rule.namespace else f"`{rule.metric}`"

@@ -17,7 +17,6 @@ from kafka_lag.contract.dimensions import dimension_value
 from kafka_lag.contract.mute_windows import MuteWindow
 from kafka_lag.lag.group_settings import Objective
 from kafka_lag.sinks.config import EMF
-from kafka_lag.wording.words import find_word
 from kafka_lag_config.facts import ClusterFacts
 from kafka_lag_config.faults import Fault, unknown
 from kafka_lag_config.mute import MOST_ALARMS, MuteKeys
@@ -80,12 +79,14 @@ URGENT, NOTICE = "urgent", "notice"
 # A saved query, by its title in Athena.
 GROUP_NOW = "Group: what is wrong with it now"
 BY_MEMBER = "Consumers: which member or host lags"
-_NOW = f"the saved query '{GROUP_NOW}' in Athena"
-# What makes a group ERR, in the words of pages and messages.
-_ERR_WORDS = ", ".join(
-    find_word(status)
-    for status, severity in contract.CONSUMER_STATUS_SEVERITIES.items()
-    if severity == contract.GROUP_STATUS_VALUES[contract.ERR]
+_NOW = f"The saved query '{GROUP_NOW}' in Athena"
+_WHERE = f"The saved query '{BY_MEMBER}' in Athena says where it lags."
+_CONTRIBUTOR = "The alarm's message names the group as contributor."
+_SECONDS = "The value is the number of seconds until then; 0 means now."
+# What makes a group ERR.
+_ERR = (
+    "has stopped, is stalled, was set back, or has a commit beyond the end of the log; or the "
+    "group lost records"
 )
 
 
@@ -124,8 +125,9 @@ HEARTBEAT = Rule(
     datapoints=3,
     periods=3,
     missing=Missing.BREACHING,
-    meaning="No run has succeeded for a while, so nothing else here can be trusted to alarm.",
-    to_do="Read the function's log, which names the cause; if it is silent, look at the schedule.",
+    meaning="No run has succeeded for a while, so alarms on groups cannot fire.",
+    to_do="Read the function's log, which names the cause. If the log has no new lines, check the "
+    "function's schedule.",
     warm_up=True,
     severity=URGENT,
 )
@@ -137,8 +139,8 @@ ERRORS = Rule(
     datapoints=3,
     periods=5,
     missing=Missing.MISSING,
-    meaning="Runs fail again and again; what could be read was published nevertheless.",
-    to_do="Read the function's log: each failed run ends in one sentence with its causes.",
+    meaning="Runs fail again and again. They still publish the values that they could read.",
+    to_do="Read the function's log. Each failed run ends with one sentence that says why.",
     namespace=LAMBDA,
     counts=True,
 )
@@ -150,8 +152,9 @@ DROPPED = Rule(
     datapoints=3,
     periods=5,
     missing=Missing.NOT_BREACHING,
-    meaning="Runs are given up: they failed, which is not tried again, or could not start in time.",
-    to_do="With collector-errors, see there; alone, look for Throttles and raise the concurrency.",
+    meaning="Runs are missing, because they failed or could not start in time.",
+    to_do="If collector-errors fires, too, follow that alarm. Otherwise check the function's "
+    "metric Throttles, and raise its concurrency.",
     namespace=LAMBDA,
     counts=True,
 )
@@ -164,7 +167,7 @@ PARSING = Rule(
     periods=5,
     missing=Missing.NOT_BREACHING,
     meaning="CloudWatch cannot read lines of metrics, so some are missing.",
-    to_do="Report it as a fault of this software, with a line that has _aws from the log.",
+    to_do="This is a fault of this software. Report it with a line of the log that contains _aws.",
     namespace=LOGS,
     counts=True,
 )
@@ -177,7 +180,8 @@ VALIDATION = Rule(
     periods=5,
     missing=Missing.NOT_BREACHING,
     meaning="CloudWatch refuses names or values of metrics, so some are missing.",
-    to_do="Look which group of the snapshots is not in CloudWatch, and report its name as a fault.",
+    to_do="This is a fault of this software. Find a group that the snapshots have and CloudWatch "
+    "does not, and report its name.",
     namespace=LOGS,
     counts=True,
 )
@@ -189,8 +193,9 @@ READING = Rule(
     datapoints=10,
     periods=15,
     missing=Missing.MISSING,
-    meaning="Some brokers, groups or topics have not answered for a while; the rest is right.",
-    to_do="Their names and the reason are in the function's log: down, or rights that are missing.",
+    meaning="Some brokers, groups or topics could not be read for a while. All others are right.",
+    to_do="The function's log names them with the reason, which is a broker that is down or a "
+    "missing right.",
     counts=True,
 )
 OMITTED = Rule(
@@ -201,7 +206,7 @@ OMITTED = Rule(
     datapoints=10,
     periods=15,
     missing=Missing.MISSING,
-    meaning="The budget leaves metrics out, so some topics or groups have no alarm.",
+    meaning="There are more metrics than the budget allows, so some groups have no alarm.",
     to_do="Deny groups and topics that nobody needs, or raise levels.max_metrics.",
     counts=True,
 )
@@ -213,8 +218,8 @@ STATUS = Rule(
     datapoints=3,
     periods=5,
     missing=Missing.MISSING,
-    meaning=f"The group's consumer is {_ERR_WORDS}, or records are lost that it had not committed.",
-    to_do=f"Look at its consumers; {_NOW} names the reason, topic and partition.",
+    meaning=f"The group's consumer {_ERR}.",
+    to_do=f"Look at the consumer. {_NOW} names the reason, topic and partition.",
     severity=URGENT,
 )
 SLA = Rule(
@@ -226,8 +231,8 @@ SLA = Rule(
     periods=5,
     missing=Missing.MISSING,
     meaning="The group's SLA is broken: its oldest unread record is older than sla_seconds.",
-    to_do="See whether the group moves at all (GroupStatus on the dashboard), then add capacity or "
-    f"look for a slow step; the saved query '{BY_MEMBER}' in Athena says where it lags.",
+    to_do="Check on the dashboard (GroupStatus) that the group still reads. Then add members, or "
+    f"find the slow step. {_WHERE}",
     severity=URGENT,
 )
 LOSS = Rule(
@@ -238,11 +243,10 @@ LOSS = Rule(
     datapoints=3,
     periods=5,
     missing=Missing.MISSING,
-    meaning="A loss is near or has begun: retention deletes, or soon will delete, records that the "
-    "group has not committed; the value is seconds until then, 0 now. 30 days is the value for no "
-    "risk; it falls below only within risk_horizon_hours (24).",
-    to_do="Raise retention.ms or retention.bytes of the topic first, then get the group going; "
-    f"{_NOW} says which topic.",
+    meaning="Retention deletes records that the group has not read, or will do so soon. "
+    f"{_SECONDS} 30 days means that no record is at risk within risk_horizon_hours (24).",
+    to_do="First raise retention.ms or retention.bytes of the topic. Then repair the group. "
+    f"{_NOW} names the topic.",
     severity=URGENT,
 )
 ANY_GROUP = Rule(
@@ -253,10 +257,9 @@ ANY_GROUP = Rule(
     datapoints=3,
     periods=5,
     missing=Missing.MISSING,
-    meaning=f"The consumer of a group without a status alarm of its own is {_ERR_WORDS}, or "
-    "records are lost that it had not committed.",
-    to_do="The message names the group as contributor: ask its owner, or deny it if nobody cares; "
-    f"{_NOW} names the reason, topic and partition.",
+    meaning=f"The consumer of a group {_ERR}. Groups with an alarm of their own are left out.",
+    to_do=f"{_CONTRIBUTOR} Ask the group's owner. If nobody needs the group, add it to "
+    f"groups.deny. {_NOW} names the reason, topic and partition.",
     severity=URGENT,
 )
 ANY_SLA = Rule(
@@ -267,10 +270,9 @@ ANY_SLA = Rule(
     datapoints=3,
     periods=5,
     missing=Missing.MISSING,
-    meaning="An SLA is broken: the oldest unread record of a group without an SLA alarm of its "
-    "own is older than its sla_seconds; the value says how many times as old.",
-    to_do="The message names the group as contributor; "
-    f"the saved query '{BY_MEMBER}' in Athena says where it lags.",
+    meaning="An SLA is broken: the oldest unread record of a group is older than its sla_seconds. "
+    "The value is the age divided by sla_seconds. Groups with an alarm of their own are left out.",
+    to_do=f"{_CONTRIBUTOR} {_WHERE}",
     severity=URGENT,
 )
 ANY_LOSS = Rule(
@@ -281,11 +283,10 @@ ANY_LOSS = Rule(
     datapoints=3,
     periods=5,
     missing=Missing.MISSING,
-    meaning="A loss is near or has begun: retention deletes, or soon will delete, records that a "
-    "group without a data-loss alarm of its own has not committed; the value is seconds until "
-    "then, 0 now.",
-    to_do="The message names the group as contributor: raise retention.ms or retention.bytes of "
-    f"the topic first; {_NOW} says which topic.",
+    meaning=f"Retention deletes records that a group has not read, or will do so soon. {_SECONDS} "
+    "Groups with an alarm of their own are left out.",
+    to_do=f"{_CONTRIBUTOR} First raise retention.ms or retention.bytes of the topic. "
+    f"{_NOW} names the topic.",
     severity=URGENT,
 )
 ANY_UNUSUAL = Rule(
@@ -296,10 +297,10 @@ ANY_UNUSUAL = Rule(
     datapoints=3,
     periods=5,
     missing=Missing.MISSING,
-    meaning="Lag, time lag or the records written to a group's topics are far from what is usual "
-    "at this hour of the week.",
-    to_do="The message names the group as contributor: see on the status page whether more or less "
-    "is written than usual, or less is read; no SLA is broken, so it may be harmless.",
+    meaning="A group's lag, time lag or write rate is far from the usual value of this hour of the "
+    "week. No SLA is broken, so it may be harmless.",
+    to_do=f"{_CONTRIBUTOR} Check on the status page whether more or less is written than usual, or "
+    "less is read.",
 )
 ANOMALY = Rule(
     name="anomaly",
@@ -309,8 +310,9 @@ ANOMALY = Rule(
     datapoints=10,
     periods=15,
     missing=Missing.MISSING,
-    meaning="The group is farther behind than is usual for it at this hour of the week.",
-    to_do="Compare with its time lag of last week; no SLA is broken, so it may be harmless.",
+    meaning="The group is farther behind than usual at this hour of the week. No SLA is broken, so "
+    "it may be harmless.",
+    to_do="Compare the time lag with that of last week.",
 )
 
 OFFSET_LAG = Rule(
@@ -322,8 +324,7 @@ OFFSET_LAG = Rule(
     periods=5,
     missing=Missing.MISSING,
     meaning="The group has more unread records than alarms.offset_lag allows.",
-    to_do="See on the dashboard whether it catches up; if not, add capacity. "
-    f"The saved query '{BY_MEMBER}' in Athena says where it lags.",
+    to_do=f"Check on the dashboard that it catches up. If it does not, add members. {_WHERE}",
     severity=URGENT,
 )
 BROKER_DISK = Rule(
@@ -334,8 +335,8 @@ BROKER_DISK = Rule(
     datapoints=10,
     periods=15,
     missing=Missing.MISSING,
-    meaning="The fullest broker's disk is used by 85 % or more: at 100 % it stops.",
-    to_do="Enlarge the disks or shorten the retention of the largest topics.",
+    meaning="The disk of a broker is 85 % full or more. At 100 % the broker stops.",
+    to_do="Enlarge the disks, or shorten the retention of the largest topics.",
     namespace=MSK,
     minutes=1,
 )
@@ -348,9 +349,9 @@ BROKER_CPU = Rule(
     datapoints=10,
     periods=15,
     missing=Missing.MISSING,
-    meaning="The busiest broker's processor is idle less than 40 % of the time; AWS advises to use "
-    "60 % at most, as a broker that fails leaves its work to the others.",
-    to_do="Look which broker leads most partitions, move some or take larger brokers.",
+    meaning="The busiest broker uses more than 60 % of its processor. AWS advises 60 % at most, "
+    "because the other brokers take over the work of a broker that fails.",
+    to_do="Find the broker that leads most partitions. Move some of them, or take larger brokers.",
     namespace=MSK,
     minutes=1,
 )
@@ -364,8 +365,8 @@ REPORT_MISSING = Rule(
     periods=26,
     missing=Missing.BREACHING,
     meaning="No scheduled run of the daily report has succeeded for 26 hours.",
-    to_do="Look at the job's runs in Glue: none means that its trigger is deactivated, or the job "
-    "is queued or gone; a failed one says why in its log.",
+    to_do="Look at the job's runs in Glue. If a run failed, its log says why. If there is no run, "
+    "the job's trigger is switched off, or the job waits or was deleted.",
     minutes=60,
     warm_up=True,
 )
@@ -378,9 +379,9 @@ MESSAGES_DROPPED = Rule(
     datapoints=1,
     periods=1,
     missing=Missing.NOT_BREACHING,
-    meaning="Snapshots were read three times over, and what changed could not be sent.",
-    to_do="Read the function's log: the bucket, the topic or the bus did not answer, or not in "
-    "time; one channel may be fine. Nothing is lost: it is sent once they do.",
+    meaning="Status messages could not be sent, after three attempts.",
+    to_do="Read the function's log, which says whether the bucket, the topic or the event bus did "
+    "not answer. The messages are sent once the cause is repaired.",
     namespace=LAMBDA,
     # Whatever the interval of the clusters: an event is dropped only after it failed three times.
     minutes=15,
@@ -393,9 +394,9 @@ MESSAGES_SILENT = Rule(
     datapoints=2,
     periods=2,
     missing=Missing.BREACHING,
-    meaning="No snapshot of any cluster has led to a run for two hours, so no change is sent.",
-    to_do="See whether a heartbeat alarms too; if not, see that the bucket's events go to "
-    "EventBridge.",
+    meaning="No snapshot has started the status messages for two hours, so none are sent.",
+    to_do="If a heartbeat alarm fires, too, follow that alarm. Otherwise check that the bucket "
+    "sends its events to EventBridge.",
     namespace=LAMBDA,
     minutes=60,
     warm_up=True,
@@ -418,7 +419,8 @@ SLO_FAST = Rule(
     missing=Missing.IGNORE,
     meaning="The error budget of the group's slo burns 14.4 times too fast: 2 % of 30 days in the "
     "last hour.",
-    to_do="Do what sla asks for; the table slo of the report says how much of the budget is left.",
+    to_do="Do what the alarm sla says. The table slo of the report shows how much of the budget is "
+    "left.",
     severity=URGENT,
 )
 SLO_SLOW = replace(
@@ -439,9 +441,9 @@ RELEASE = Rule(
     datapoints=4,
     periods=5,
     missing=Missing.MISSING,
-    meaning="Since the group's members began to change, partitions stand or fall behind farther "
-    "than in the hour before, or records were skipped.",
-    to_do="A deployment that names this alarm is rolled back; look at the log of the new release.",
+    meaning="Since the group's members began to change, partitions have stopped or are farther "
+    "behind than in the hour before, or records were skipped.",
+    to_do="A deployment that names this alarm is rolled back. Look at the log of the new release.",
     severity="none",
 )
 
