@@ -11,17 +11,15 @@ from importlib import import_module
 from typing import Any
 
 import click
-from rich.console import Console
 
 from kafka_lag import contract
-from kafka_lag.errors import ReporterError
 from kafka_lag_cli.help_sections import add_variables
-from kafka_lag_cli.terminal.text import escape_markup, ignore_closed_pipe, printable, wording_of
+from kafka_lag_cli.terminal.text import ignore_closed_pipe, printable
 
 _PROGRAM = "kafka-lag"
 _PACKAGE = "msk-lag-reporter"
 _PREFIX = "KAFKA_LAG"
-FAILED, WRONG_USAGE, INTERRUPTED = 1, 2, 130
+WRONG_USAGE, INTERRUPTED = 2, 130
 # What each does. A subcommand is imported when it is called: Spark, AWS and the configuration's
 # model need not be loaded for the others.
 _SUBCOMMANDS = {
@@ -69,8 +67,6 @@ _INSTEAD = {
     "--topics-deny": "It is --set topics.deny=RE.",
 }
 _LIKE_ENOUGH = 0.75
-# On the command line they make KAFKA_LAG_CONFIG count for nothing.
-_SERVERS = {"-b", "--bootstrap-servers", "--bootstrap-server"}
 _EXAMPLES = """\b
 examples:
   kafka-lag show --bootstrap-servers localhost:9092
@@ -97,7 +93,7 @@ exit codes:
 
 
 class _Root(click.Group):
-    """The subcommands, each in the module of its name; errors are a sentence and an exit code."""
+    """The subcommands, each in the module of its name."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if not args and not ctx.resilient_parsing:
@@ -130,17 +126,8 @@ class _Root(click.Group):
             formatter.write_dl(list(_SUBCOMMANDS.items()))
 
     def invoke(self, ctx: click.Context) -> Any:
-        # Errors name the keys of a configuration, which are options for who has none.
-        words = {word.partition("=")[0] for word in ctx.args}
-        other = words & {*_SERVERS, "--command-config"}
-        in_variable = f"{_PREFIX}_CONFIG" in os.environ and not other
-        wording = wording_of(config="--config" in words or in_variable)
         try:
             code = super().invoke(ctx)
-        except ReporterError as error:
-            console = Console(stderr=True)
-            console.print(f"[red]{escape_markup(wording(str(error)))}[/]", soft_wrap=True)
-            return FAILED
         except BrokenPipeError:
             # Whoever read the output has seen enough; what is left of it goes nowhere.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -12,7 +12,6 @@ from kafka_lag.errors import ConfigError
 from kafka_lag_cli.connecting.deployment_file import read_deployed_cluster
 from kafka_lag_cli.help_sections import command, option
 from kafka_lag_config.document import normalised
-from kafka_lag_config.faults import ConfigurationError
 from kafka_lag_config.source import load
 
 
@@ -25,25 +24,17 @@ examples:
 )
 @click.argument("file", type=click.Path(path_type=Path))
 @option("--cluster", metavar="NAME", help="name of the cluster, if there are several")
-def config(file: Path, cluster: str | None) -> int:
+def config(file: Path, cluster: str | None) -> None:
     """Check a configuration, and print a collector's with all defaults.
 
     FILE is JSON or TOML (.toml), keys as in the docs: one collector's, or a deployment's. What is
     printed is what the function reads from the file in KAFKA_LAG_CONFIG; a deployment adds brokers
     and secrets that AWS names.
     """
-    try:
-        if deployed := read_deployed_cluster(file, cluster):
-            document = deployed[1].document()
-        else:
-            document = normalised(load(file), str(file), file.parent)
-            if cluster is not None and cluster != document["cluster"]:
-                raise ConfigError(f"{file} is of the cluster {document['cluster']}, not {cluster}.")
-    except ConfigError as error:
-        click.echo(str(error), err=True)
-        return 2
-    except ConfigurationError as error:
-        click.echo(error.line if len(error.faults) == 1 else str(error), err=True)
-        return 2
+    if deployed := read_deployed_cluster(file, cluster):
+        document = deployed[1].document()
+    else:
+        document = normalised(load(file), str(file), file.parent)
+        if cluster is not None and cluster != document["cluster"]:
+            raise ConfigError(f"{file} is of the cluster {document['cluster']}, not {cluster}.")
     click.echo(json.dumps(document, indent=2))
-    return 0

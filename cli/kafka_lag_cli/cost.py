@@ -8,18 +8,16 @@ from collections.abc import Iterable
 from itertools import groupby
 from pathlib import Path
 
-import click
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from kafka_lag_cli.connecting.deployment_file import CDK_FILE, read_deployment
-from kafka_lag_cli.help_sections import command, option
+from kafka_lag_cli.connecting.deployment_file import CONFIG, read_deployment
+from kafka_lag_cli.help_sections import command
 from kafka_lag_cli.terminal.records import TABLE, output_option, write_records
 from kafka_lag_config.cost.cost import Cost, Line, compare_ways, cost_of, sum_usd
 from kafka_lag_config.cost.prices import load_prices
-from kafka_lag_config.faults import ConfigurationError
 
 _WIDTH = 100
 # With more clusters in a region each is one row.
@@ -48,25 +46,11 @@ examples:
   kafka-lag cost --config deployment.toml --output json
 """,
 )
-@option(
-    "--config",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help=f"configuration, or a {CDK_FILE} that names it (./{CDK_FILE})",
-)
+@CONFIG
 @output_option
-def cost(config: Path | None, output: str) -> int:
+def cost(file: Path | None, output: str) -> None:
     """Estimate what a configuration costs a month, without an AWS account."""
-    path = config or Path(CDK_FILE)
-    if not path.is_file():
-        advice = "run this beside it, or name a configuration with --config FILE"
-        click.echo(f"There is no {path.absolute()}: {advice}.", err=True)
-        return 2
-    try:
-        deployment = read_deployment(path)
-    except ConfigurationError as error:
-        click.echo(error.line if len(error.faults) == 1 else str(error), err=True)
-        return 2
+    deployment = read_deployment(file)
     found = cost_of(deployment, load_prices())
     if output == TABLE:
         # Without a terminal rich takes 80 columns, and with a wide one all of them.
@@ -75,7 +59,6 @@ def cost(config: Path | None, output: str) -> int:
         print_cost(found, screen, compare_ways(deployment, load_prices()))
     else:
         _write(found, output)
-    return 0
 
 
 def _write(found: Cost, form: str) -> None:

@@ -6,18 +6,17 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import click
-from rich.console import Console
-from rich.text import Text
+from rich.markdown import Markdown
 
-from kafka_lag.errors import ReporterError
 from kafka_lag.wording.formatting import format_quantity
-from kafka_lag_cli.connecting.deployment_file import CDK_FILE, read_deployment
-from kafka_lag_cli.help_sections import option
+from kafka_lag_cli.connecting.deployment_file import CONFIG, read_deployment
+from kafka_lag_cli.help_sections import FILE, command, option
 from kafka_lag_cli.replay.changes import (
     Change,
     Kind,
@@ -26,12 +25,11 @@ from kafka_lag_cli.replay.changes import (
     find_changes,
     summarise_changes,
 )
-from kafka_lag_cli.replay.documents import DEFAULT_DAYS, Replay, find_period, read_days, replay_days
-from kafka_lag_cli.replay.output import PAGE_NAMES, PAGES, cells_of_page, describe_page
-from kafka_lag_cli.state.groups_over_time import AT_ONCE
+from kafka_lag_cli.replay.days import Replay, find_period, period_options, read_days, replay_days
+from kafka_lag_cli.replay.output import LISTED, PAGE_NAMES, describe_cells, describe_page
 from kafka_lag_cli.state.place import SnapshotPlace, place_options
 from kafka_lag_cli.terminal.records import TABLE, output_option, write_records
-from kafka_lag_cli.terminal.text import open_screen, printable, printable_line
+from kafka_lag_cli.terminal.text import open_screen, printable_line
 from kafka_lag_config.alarm_rules import (
     Rule,
     broker_rules,
@@ -44,7 +42,6 @@ from kafka_lag_config.cluster import Cluster
 from kafka_lag_config.cost.cost import cost_of
 from kafka_lag_config.cost.prices import load_prices
 from kafka_lag_config.deployment import Deployment
-from kafka_lag_config.faults import ConfigurationError
 
 _EXAMPLES = """\b
 examples:
@@ -53,46 +50,26 @@ examples:
 """
 # Characters that are shown of a key's value, which may be a long list.
 _SHOWN = 60
-# Pages that are listed of each cluster.
-_LISTED = 20
-_CHANGES = replace(PAGES, names=("change", *PAGES.names))
 
-# Keys of a configuration by their place, and what makes an alarm go off by its rule and group.
-_Keys: TypeAlias = dict[str, str]
+# What makes an alarm go off, by its rule and group.
 _Alarms: TypeAlias = dict[tuple[str, str | None], tuple[object, ...]]
 
 
-@click.command("diff", epilog=_EXAMPLES)
+@command("diff", epilog=_EXAMPLES)
 @click.option(
-    "--against",
-    metavar="FILE",
-    required=True,
-    type=click.Path(path_type=Path),
-    help="configuration that is deployed",
+    "--against", metavar="FILE", required=True, type=FILE, help="configuration that is deployed"
 )
-@option(
-    "--config",
-    "file",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help=f"new one, or a {CDK_FILE} that names it (./{CDK_FILE})",
-)
+@CONFIG
 @place_options
-@click.option(
-    "--from",
-    "first",
-    metavar="YYYY-MM-DD",
-    help=f"first UTC day ({DEFAULT_DAYS} days in all)",
-)
-@click.option("--to", "last", metavar="YYYY-MM-DD", help="last UTC day (today)")
+@period_options
 @option("--markdown", is_flag=True, help="as a comment on a pull request")
 @output_option
 def diff(
     against: Path,
     file: Path | None,
     place: SnapshotPlace,
-    first: str | None,
-    last: str | None,
+    first: datetime | None,
+    last: datetime | None,
     output: str,
     *,
     markdown: bool,
@@ -100,27 +77,18 @@ def diff(
     """Compare two configurations: keys, alarms, cost, and with --state the pages of past days."""
     if markdown and output != TABLE:
         raise click.UsageError(f"--markdown is for people: leave out --output {output}.")
-    try:
-        old, new = (_read(each) for each in (against, file or Path(CDK_FILE)))
-        pages = []
-        if place.bucket is not None or place.state is not None:
-            pages = list(_find_pages(old, new, place, find_period(first, last)))
-        if markdown:
-            click.echo("\n".join(_write_markdown(old, new, pages)))
-        elif output == TABLE:
-            _print_all(old, new, pages, open_screen())
-        else:
-            _write(old, new, pages, output)
-    except ConfigurationError as error:
-        raise click.ClickException(printable(error.line)) from error
-    except ReporterError as error:
-        raise click.ClickException(printable(str(error))) from error
-
-
-def _read(path: Path) -> Deployment:
-    if not path.is_file():
-        raise click.UsageError(f"There is no {path}: name a configuration.")
-    return read_deployment(path)
+    old, new = read_deployment(against), read_deployment(file)
+    pages = []
+    if place.bucket is not None or place.state is not None:
+        pages = list(_find_pages(old, new, place, find_period(first, last)))
+    if output != TABLE:
+        _write(old, new, pages, output)
+        return
+    text, screen = "\n".join(_write_markdown(old, new, pages)), open_screen()
+    if screen.is_terminal and not markdown:
+        screen.print(Markdown(text))
+    else:
+        click.echo(text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,26 +106,12 @@ class _Changes:
     def summary(self) -> str:
         return summarise_changes(self.pages, self.replay.days)
 
-    @property
-    def tasks(self) -> str | None:
-        """A line on the hours of tasks; None if no service is set to the tasks it needs."""
-        before, after = self.task_hours
-        if not before and not after:
-            return None
-        return f"tasks: {before:,.0f} -> {after:,.0f} task hours ({after - before:+,.0f})"
-
-    @property
-    def listed(self) -> list[Change]:
-        """Pages that do not stay."""
-        return [each for each in self.pages if each.kind != Kind.SAME]
-
 
 def _find_pages(
     old: Deployment, new: Deployment, place: SnapshotPlace, period: tuple[int, int]
 ) -> Iterator[_Changes]:
     """Each cluster of the new configuration; of one that the old one lacks every page is added."""
-    store = place.open_store(AT_ONCE)
-    for recorded, cluster, other in read_days(store, place, new.clusters, *period, old.clusters):
+    for recorded, cluster, other in read_days(place, new.clusters, period, old.clusters):
         before = () if other is None else replay_days(recorded, other, ()).pages
         after = replay_days(recorded, cluster, ())
         hours = (
@@ -167,75 +121,43 @@ def _find_pages(
         yield _Changes(after, find_changes(before, after.pages), hours)
 
 
-def _print_all(old: Deployment, new: Deployment, clusters: list[_Changes], screen: Console) -> None:
-    for line in (*_say_keys(old, new), *_say_totals(old, new)):
-        _print(screen, line)
-    for each in clusters:
-        _print_pages(each, screen)
-
-
-def _say_keys(old: Deployment, new: Deployment) -> list[str]:
-    keys = [f"{key}: {was} -> {will}" for key, was, will in _changed_keys(old, new)]
-    return keys or ["No key changes."]
-
-
-def _say_totals(old: Deployment, new: Deployment) -> tuple[str, str]:
-    before, after = _costs(old, new)
-    cost = f"cost: ${before:,.2f} -> ${after:,.2f} a month ({after - before:+,.2f})"
-    return _say_alarms(old, new), cost
-
-
 def _write_markdown(old: Deployment, new: Deployment, clusters: list[_Changes]) -> Iterator[str]:
     """Yields the lines of a comment: each cluster's pages and tasks, then alarms, cost and keys."""
     yield "### Consumer lag: what this configuration changes"
     for each in clusters:
         yield from ("", f"**{_quote_code(each.replay.cluster.name)}: {each.summary}**")
-        yield from ("", each.tasks) if each.tasks else ()
+        was, will = each.task_hours
+        if was or will:
+            yield from ("", f"tasks: {was:,.0f} -> {will:,.0f} task hours ({will - was:+,.0f})")
         yield from _list_pages(each)
-    yield ""
-    yield from (f"- {line}" for line in _say_totals(old, new))
+    was, will = _costs(old, new)
+    yield from ("", f"- {_say_alarms(old, new)}")
+    yield f"- cost: ${was:,.2f} -> ${will:,.2f} a month ({will - was:+,.2f})"
     yield from ("", "<details><summary>Keys</summary>", "")
-    yield from (f"- {_quote_code(line)}" for line in _say_keys(old, new))
+    keys = [_quote_code(f"{key}: {was} -> {will}") for key, was, will in _changed_keys(old, new)]
+    yield from (f"- {line}" for line in keys or ["No key changes."])
     yield from ("", "</details>")
 
 
 def _list_pages(changes: _Changes) -> Iterator[str]:
-    recorded, listed = changes.replay.recorded, changes.listed
-    if not listed:
-        return
-    yield from ("", f"| {' | '.join(_CHANGES.names)} |", "|---" * len(_CHANGES.names) + "|")
-    end = recorded.time(len(recorded.has_run))
-    for each in listed[-_LISTED:]:
-        cells = [
-            describe_kind(each),
-            *(cell.plain for cell in cells_of_page(each.page, end).values()),
-        ]
+    """Yields a table of the pages that do not stay."""
+    listed = [each for each in changes.pages if each.kind != Kind.SAME]
+    for number, each in enumerate(listed[-LISTED:]):
+        cells = {"change": describe_kind(each)}
+        cells |= describe_cells(each.page, changes.replay.recorded)
         # A bar ends a cell, also within code.
-        cells[2] = _quote_code(cells[2]).replace("|", r"\|")
-        yield f"| {' | '.join(cells)} |"
-    if len(listed) > _LISTED:
-        yield from ("", f"The newest {_LISTED} of {len(listed):,}.")
+        cells["group"] = _quote_code(cells["group"]).replace("|", r"\|")
+        if not number:
+            yield from ("", f"| {' | '.join(cells)} |", "|---" * len(cells) + "|")
+        yield f"| {' | '.join(cells.values())} |"
+    if len(listed) > LISTED:
+        yield from ("", f"The newest {LISTED} of {len(listed):,}; all of them by --output json.")
 
 
 def _quote_code(text: str) -> str:
     """Returns a stranger's text as code, in which Markdown means nothing."""
     plain = printable_line(text).replace("`", "'")
     return f"`{plain}`"
-
-
-def _print_pages(changes: _Changes, screen: Console) -> None:
-    recorded, listed = changes.replay.recorded, changes.listed
-    _print(screen, f"{changes.replay.cluster.name}: {changes.summary}")
-    if changes.tasks:
-        _print(screen, changes.tasks)
-    if listed:
-        end = recorded.time(len(recorded.has_run))
-        cells = [
-            {"change": Text(describe_kind(each)), **cells_of_page(each.page, end)}
-            for each in listed[-_LISTED:]
-        ]
-        more = [f"the newest {_LISTED} of {len(listed):,}; all of them by --output json"]
-        screen.print(_CHANGES.table(cells, screen.width, more if len(listed) > _LISTED else []))
 
 
 def _write(old: Deployment, new: Deployment, clusters: list[_Changes], form: str) -> None:
@@ -285,7 +207,7 @@ def _changed_keys(old: Deployment, new: Deployment) -> Iterator[tuple[str, str, 
             yield key, before.get(key, "none"), after.get(key, "none")
 
 
-def _keys_of(deployment: Deployment, names: set[str]) -> _Keys:
+def _keys_of(deployment: Deployment, names: set[str]) -> dict[str, str]:
     """Returns the keys of the configuration and of these clusters, whose order means nothing."""
     whole = deployment.model_dump(mode="json", exclude={"clusters"})
     clusters = {
@@ -348,7 +270,3 @@ def _costs(old: Deployment, new: Deployment) -> tuple[float, float]:
     prices = load_prices()
     before, after = (cost_of(each, prices).usd for each in (old, new))
     return before, after
-
-
-def _print(screen: Console, line: str) -> None:
-    screen.print(Text(printable_line(line)), soft_wrap=True)

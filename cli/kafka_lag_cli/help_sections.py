@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options under headings in a subcommand's help."""
+"""Subcommands: options under headings in their help, and errors as a sentence and an exit code."""
 
 from __future__ import annotations
 
@@ -10,10 +10,16 @@ from typing import Any, TypeVar
 
 import click
 from click.core import ParameterSource
+from rich.console import Console
+
+from kafka_lag.errors import ReporterError
+from kafka_lag_cli.terminal.text import escape_markup, wording_of
+from kafka_lag_config.faults import ConfigurationError
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 _GENERAL = "options"
+FAILED, WRONG = 1, 2
 
 # The options that a variable may set, too, by their long names.
 _WITH_VARIABLE = ("bootstrap-servers", "command-config", "config", "state", "profile")
@@ -106,6 +112,21 @@ def add_variables(command: click.Command, prefix: str) -> None:
 
 class SectionedCommand(click.Command):
     """A command whose help lists its options by heading; those without one come first."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Runs the command; an error is printed and becomes the exit code."""
+        try:
+            return super().invoke(ctx)
+        except ReporterError as error:
+            # Errors name the keys of a configuration, which are options for who has none.
+            lines, code = [wording_of(config=ctx.params.get("config"))(str(error))], FAILED
+        except ConfigurationError as error:
+            lines, code = [error.line], WRONG
+            if len(error.faults) > 1:
+                lines = str(error).splitlines()
+        text = "\n".join(map(escape_markup, lines))
+        Console(stderr=True).print(f"[red]{text}[/]", soft_wrap=True)
+        return ctx.exit(code)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         sections: dict[str, list[tuple[str, str]]] = {_GENERAL: []}

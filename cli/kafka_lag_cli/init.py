@@ -38,7 +38,6 @@ from kafka_lag_cli.account.vpc_network import (
     vpc_of,
 )
 from kafka_lag_cli.help_sections import command, option
-from kafka_lag_config.faults import ConfigurationError
 from kafka_lag_config.reading import check
 from kafka_lag_config.source import toml_in
 from kafka_lag_config.types import KafkaArn
@@ -99,7 +98,7 @@ nothing in AWS.
 @option("--secret-arn", metavar="ARN", help="secret of scram or tls")
 @option("--kms-key-arn", metavar="ARN", help="key of the secret (as AWS says)")
 @option("--email", multiple=True, metavar="A", help="address for alarms and reports")
-def init(arn: str, profile: str | None, file: str, *, force: bool, **given: Any) -> int:
+def init(arn: str, profile: str | None, file: str, *, force: bool, **given: Any) -> None:
     """Write a configuration from a cluster's ARN.
 
     Network, login, secret, key and endpoints are looked up in AWS. Prompts for what AWS does not
@@ -115,9 +114,6 @@ def init(arn: str, profile: str | None, file: str, *, force: bool, **given: Any)
             InitOptions(**given),
             _ask_on_terminal if sys.stdin.isatty() and sys.stderr.isatty() else None,
         )
-    except ConfigurationError as error:
-        click.echo(str(error), err=True)
-        return 2
     except AwsError as error:
         raise ConfigError(f"{error} {_BY_HAND}") from error
     if file == STDOUT:
@@ -126,7 +122,6 @@ def init(arn: str, profile: str | None, file: str, *, force: bool, **given: Any)
         _write(Path(file), text, force=force)
     name = _DEFAULT_FILE if file == STDOUT else file
     click.echo(_next_steps(name, profile, written=file != STDOUT), err=file == STDOUT)
-    return 0
 
 
 def draft(arn: str, session: Any, chosen: InitOptions, ask: Ask | None) -> str:

@@ -14,7 +14,7 @@ import click
 
 from kafka_lag.contract.dimensions import dimension_value
 from kafka_lag.contract.mute_windows import MuteWindow
-from kafka_lag.errors import ReporterError, StoreError
+from kafka_lag.errors import StoreError
 from kafka_lag.notify.conditional_objects import ConditionalObjects, S3ConditionalObjects
 from kafka_lag.notify.mutes import decode_windows, encode_windows, windows_key
 from kafka_lag.snapshots.previous import LOOKBACK_MS
@@ -76,18 +76,15 @@ def mute(
     except ValueError as error:
         raise click.UsageError(f"DURATION {error}.") from error
     now = time.time()
-    try:
-        runs = find_runs(place.open_store(AT_ONCE), place.describe(), cluster)
-        exactly = rf"^{re.escape(group)}\Z"
-        window = MuteWindow(length, None, int(now * 1000), exactly, reason, losses)
-        muted = Muted(deployment, run_of_group(group, runs).cluster, group, duration, window)
-        session = open_session(place.profile)
-        add_window(S3ConditionalObjects(session.client("s3"), place.bucket), muted.cluster, window)
-        end = format_minute(int(now * 1000) + length)
-        click.echo(printable(f"Messages on {group} are muted until {end}."))
-        click.echo(printable(mute_alarms(session.client("cloudwatch"), muted, now)))
-    except ReporterError as error:
-        raise click.ClickException(printable(str(error))) from error
+    runs = find_runs(place.open_store(AT_ONCE), place.describe(), cluster)
+    exactly = rf"^{re.escape(group)}\Z"
+    window = MuteWindow(length, None, int(now * 1000), exactly, reason, losses)
+    muted = Muted(deployment, run_of_group(group, runs).cluster, group, duration, window)
+    session = open_session(place.profile)
+    add_window(S3ConditionalObjects(session.client("s3"), place.bucket), muted.cluster, window)
+    end = format_minute(int(now * 1000) + length)
+    click.echo(printable(f"Messages on {group} are muted until {end}."))
+    click.echo(printable(mute_alarms(session.client("cloudwatch"), muted, now)))
 
 
 def add_window(objects: ConditionalObjects, cluster: str, window: MuteWindow) -> None:

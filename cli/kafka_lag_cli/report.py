@@ -14,7 +14,6 @@ from typing import Any
 
 import click
 
-from kafka_lag.errors import ConfigError
 from kafka_lag_cli.help_sections import command, option
 from kafka_lag_cli.needs import check_extra, check_java
 from kafka_lag_cli.state.folder import find_state, open_folder
@@ -91,11 +90,8 @@ def _say_stage(stage: str, cluster: str | None) -> None:
 
 
 def _find_folder(state: Path | None) -> Path:
-    try:
-        folder = find_state(state, os.environ)
-        open_folder(folder)
-    except ConfigError as error:
-        raise click.ClickException(printable(str(error))) from error
+    folder = find_state(state, os.environ)
+    open_folder(folder)
     # through a link .. leads elsewhere than text says
     return folder.resolve() if ".." in folder.parts else folder.absolute()
 

@@ -102,8 +102,7 @@ class AlarmSettings(Strict):
     back](alarms.md#deployment-alarms); each gets `ReleaseRisk`"""
     sla_runs: dict[GroupName, SlaRuns] = Field(default_factory=dict)
     """by exact name of a group in `alarms.groups`: in how many runs its SLA must be broken for a
-    page, as in `{"datapoints": 5, "periods": 10}` (unless given: 3 of 5); [`kafka-lag replay
-    --propose`](command-line.md#replay) finds them"""
+    page, as in `{"datapoints": 5, "periods": 10}` (unless given: 3 of 5)"""
     rules: dict[Text, AlarmChange] = Field(default_factory=dict)
     """by an alarm's name in [the list](alarms.md#all-alarms), what is otherwise: an object of
     `datapoints`, `periods`, `threshold` and `action` (urgent, notice or none), as in `{"reading":

@@ -22,6 +22,7 @@ from kafka_lag.errors import ConfigError
 from kafka_lag.settings import settings_of
 from kafka_lag_cli.connecting.collect_options import CollectOptions, collect_options_of
 from kafka_lag_cli.show import show
+from kafka_lag_config.faults import ConfigurationError
 from kafka_lag_config.reading import CONTEXT_KEY
 from tests.cli.aws_endpoint import AwsEndpoint, aws_endpoint
 from tests.documents import GOOD, document
@@ -50,9 +51,10 @@ def a_deployment(folder: Path, *clusters: dict[str, Any], name: str = "lag.json"
 
 
 def an_error(file: Path, *more: str) -> str:
-    with pytest.raises(ConfigError) as caught:
+    with pytest.raises((ConfigError, ConfigurationError)) as caught:
         options(file, *more)
-    (line,) = str(caught.value).splitlines()
+    error = caught.value
+    (line,) = (error.line if isinstance(error, ConfigurationError) else str(error)).splitlines()
     return line
 
 

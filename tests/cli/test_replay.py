@@ -120,7 +120,7 @@ class State:
         return CliRunner().invoke(replay, [*place, *days, *arguments], catch_exceptions=False)
 
     def json(self, *arguments: str, config: str = "a") -> list[dict[str, Any]]:
-        """What a program gets, a cluster or a proposal each."""
+        """What a program gets, a cluster each."""
         result = self.run("--output", "json", *arguments, config=config)
         assert result.exit_code == 0, result.output
         found: list[dict[str, Any]] = json.loads(result.stdout)
@@ -304,7 +304,6 @@ def test_what_people_read_of_a_replay(state: State, golden: Golden) -> None:
         "a.json": [],
         "a.json --group audit": ["--group", "audit"],
         "none.json": [],
-        "a.json --propose 5 --from 2026-01-02": ["--propose", "5", "--from", "2026-01-02"],
     }
     texts = {}
     for name, arguments in cases.items():
@@ -343,72 +342,6 @@ def test_snapshots_count_where_there_is_no_history(state: State) -> None:
         store.write_once(key, data)
     pages = [page for page in state.pages() if page["alarm"] != "heartbeat"]
     assert [(page["alarm"], page["begin"]) for page in pages] == [("status", at(613))]
-
-
-def test_a_promise_is_chosen_on_two_thirds_of_the_days_and_tried_on_the_rest(
-    state: State,
-) -> None:
-    # A stop of 9 minutes on each of six days, but for the last one, whose takes 19.
-    for day in range(26, 32):
-        length = 19 if day == 31 else 9
-        state.write({"billing": Group().stops(600, 600 + length)}, day=f"2026-01-{day}")
-    state.document("b", sla_seconds={"^billing$": 120})
-    (found,) = state.json("--propose", "0", "--from", "2026-01-26", config="b")
-    assert found == {
-        "cluster": "shop",
-        "group": "billing",
-        # Of 9 minutes three are above: too few of ten, and 600 s in 3 of 5 would be later.
-        "sla_seconds": 300,
-        "datapoints": 5,
-        "periods": 10,
-        "now_seconds": 120.0,
-        "chosen": 0.0,
-        "tried": 15.0,
-    }
-    # The document then pages as was proposed.
-    runs = {"datapoints": found["datapoints"], "periods": found["periods"]}
-    alarms = {"groups": ["billing"], "sla_runs": {"billing": runs}}
-    state.document("c", sla_seconds={"^billing$": found["sla_seconds"]}, alarms=alarms)
-    pages = state.pages("--from", "2026-01-26", config="c")
-    assert [page["begin"] for page in pages if page["alarm"] == "sla"] == [at(611)]
-
-
-def test_a_promise_that_keeps_no_budget_is_not_proposed(state: State) -> None:
-    group = changed("age", (slice(None), 0), (slice(600, 700), 1e5), (slice(800, 900), 1e5))
-    for day in (29, 30, 31):
-        state.write({"billing": group}, day=f"2026-01-{day}")
-    (found,) = state.json("--propose", "59", "--from", "2026-01-29")
-    assert (found["sla_seconds"], found["tried"]) == (None, None)
-    (found,) = state.json("--propose", "60", "--from", "2026-01-29")
-    assert found["sla_seconds"] == 30
-
-
-def ages(*seconds: float) -> Group:
-    """A group whose time lag takes these values in turn."""
-    group = Group()
-    group.age[:] = np.resize(seconds, MINUTES)
-    return group
-
-
-def test_a_group_is_judged_by_the_days_that_it_was_there(state: State) -> None:
-    # Nine days: of each group the first one, its minutes, and the promise with its runs.
-    groups: dict[str, tuple[int, Group, int | None, int | None]] = {
-        # A promise that is always broken is none: one alarm that never ends is one page.
-        "up to 400 s": (23, ages(200, 400), 600, 3),
-        "up to 290 s": (23, ages(200, 290), 300, 3),
-        "fine": (23, Group(), 30, 3),
-        # With a stop in each of its four days.
-        "newcomer": (28, Group().stops(600, 609), 300, 5),
-        # Two days are too few.
-        "youngest": (30, Group(), None, None),
-    }
-    for day in range(23, 32):
-        there = {name: group for name, (first, group, *_) in groups.items() if day >= first}
-        state.write(there, day=f"2026-01-{day}")
-    found = state.json("--propose", "6", "--from", "2026-01-23")
-    assert {each["group"]: (each["sla_seconds"], each["datapoints"]) for each in found} == {
-        name: (seconds, datapoints) for name, (_, _, seconds, datapoints) in groups.items()
-    }
 
 
 def test_one_of_several_clusters_without_runs_in_these_days_is_named_and_left_out(

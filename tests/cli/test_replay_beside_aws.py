@@ -23,7 +23,7 @@ from kafka_lag.snapshots.store import FolderStore
 from kafka_lag_cli.account.errors import AwsError
 from kafka_lag_cli.connecting.deployment_file import read_deployment
 from kafka_lag_cli.replay.alarms import metrics_watched
-from kafka_lag_cli.replay.beside_aws import compare_with_aws, describe_beside_aws
+from kafka_lag_cli.replay.beside_aws import compare_with_aws
 from kafka_lag_cli.replay.recorded import read_recorded
 from tests.builders import MINUTE
 from tests.cli.test_replay import DAY, MIDNIGHT, MINUTES, Group, a_document, at, write_day
@@ -127,10 +127,10 @@ def test_what_only_one_of_the_two_has_and_what_comes_later_is_listed(
     beside = compare(tmp_path, aws, billing=Group().stops(600, 660).stops(900, 960))
     # The second begins while CloudWatch's is still on, but is another one.
     assert counts(as_assumed(beside)) == (0, 1, 1, 1)
-    assert describe_beside_aws(beside)[-3:] == [
-        f"alarm status, consumer_group billing, model None, cloudwatch {DAY}T01:40:12Z",
-        f"alarm status, consumer_group billing, model {at(613)}, cloudwatch {at(618)}",
-        f"alarm status, consumer_group billing, model {at(913)}, cloudwatch None",
+    times = [(None, f"{DAY}T01:40:12Z"), (at(613), at(618)), (at(913), None)]
+    assert beside["differences"] == [
+        {"alarm": "status", "consumer_group": "billing", "model": model, "cloudwatch": there}
+        for model, there in times
     ]
 
 

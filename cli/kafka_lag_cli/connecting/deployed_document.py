@@ -25,7 +25,6 @@ from kafka_lag_cli.connecting.login_options import region_of
 from kafka_lag_config.broker_lookup.index import find_servers
 from kafka_lag_config.cluster import Cluster
 from kafka_lag_config.document import normalised
-from kafka_lag_config.faults import ConfigurationError
 from kafka_lag_config.source import load
 
 # What makes the login when the brokers are connected to.
@@ -44,13 +43,10 @@ def read_deployed(
 ) -> tuple[Settings, MakeSource]:
     """Settings of one cluster of the configuration, and its login; `servers` replace its brokers.
 
-    Raises ConfigError. AWS is asked at once for brokers that neither the configuration nor
-    `servers` names, and for the login when that is made.
+    Raises ConfigError, ConfigurationError. AWS is asked at once for brokers that neither the
+    configuration nor `servers` names, and for the login when that is made.
     """
-    try:
-        document, region, folder, found = _document(path, cluster)
-    except ConfigurationError as error:
-        raise ConfigError(error.line) from error
+    document, region, folder, found = _document(path, cluster)
     if servers is None and document["bootstrap_servers"] is None:
         servers = _ask_for_servers(found, region, profile)
     if servers is not None:

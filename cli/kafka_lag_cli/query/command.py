@@ -16,7 +16,7 @@ import click
 from click.shell_completion import CompletionItem
 from rich.console import Console
 
-from kafka_lag.errors import ConfigError, ReporterError
+from kafka_lag.errors import ConfigError
 from kafka_lag.snapshots.store import BrowsableStore
 from kafka_lag.wording.formatting import format_list, format_quantity
 from kafka_lag_cli.help_sections import command
@@ -86,20 +86,17 @@ def query(
     if name is None:
         raise click.UsageError("Name a query: --list has them.")
     check_extra("query", "sql", "DuckDB", "duckdb", "sqlglot")
-    try:
-        saved = _find_query(name)
-        if sql and not parameters and not history:
-            click.echo(saved.text)
-            return
-        request = _bind(saved, parameters, history=history)
-        if sql:
-            click.echo(_athena_text(request))
-            return
-        answer = _run(request, place)
-        if answer.unread and "at" in saved.parameters:
-            raise ConfigError(_nothing_of(answer.table, answer.unread))
-    except ReporterError as error:
-        raise click.ClickException(printable(str(error))) from error
+    saved = _find_query(name)
+    if sql and not parameters and not history:
+        click.echo(saved.text)
+        return
+    request = _bind(saved, parameters, history=history)
+    if sql:
+        click.echo(_athena_text(request))
+        return
+    answer = _run(request, place)
+    if answer.unread and "at" in saved.parameters:
+        raise ConfigError(_nothing_of(answer.table, answer.unread))
     _print(answer, output)
 
 

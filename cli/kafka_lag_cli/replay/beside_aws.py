@@ -111,13 +111,3 @@ def _read_pages(
                 end = next((at for at, other in states[place + 1 :] if other != ALARM), None)
                 group = groups.get(contributor, contributor) or None
                 yield Page(cluster=cluster, rule=rule, group=group, begin=begin, end=end)
-
-
-def describe_beside_aws(found: Mapping[str, Any]) -> Sequence[str]:
-    """Returns the same as lines for people."""
-    heading = f"{found['cluster']}: the model beside CloudWatch's history of the last 30 days"
-    records = [*found["readings"], *found["differences"]]
-    return [
-        heading,
-        *(", ".join(f"{key} {value}" for key, value in each.items()) for each in records),
-    ]

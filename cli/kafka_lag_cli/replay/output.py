@@ -4,13 +4,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields
+from collections.abc import Iterator, Mapping, Sequence
 from statistics import median
 from typing import Any, TextIO
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from kafka_lag.wording.formatting import (
@@ -20,30 +18,20 @@ from kafka_lag.wording.formatting import (
     format_minute,
     format_quantity,
 )
-from kafka_lag_cli.replay.beside_aws import describe_beside_aws
-from kafka_lag_cli.replay.documents import Replay
+from kafka_lag_cli.replay.days import Replay
 from kafka_lag_cli.replay.pages import ASSUMED, DELAY_MINUTES, Page
-from kafka_lag_cli.replay.proposals import Proposal
+from kafka_lag_cli.replay.recorded import Recorded
 from kafka_lag_cli.terminal.records import write_records
 from kafka_lag_cli.terminal.text import ColumnLayout, printable, printable_line
-from kafka_lag_config.alarm_rules import SLA
 
 _WEEK_DAYS = 7
 # Pages and groups that are listed for people.
-_LISTED, _MOST_GROUPS = 20, 10
-PAGES = ColumnLayout(
+LISTED, _MOST_GROUPS = 20, 10
+_PAGES = ColumnLayout(
     names=("alarm", "group", "begin UTC", "lasts", "delay", "worst age", "worst status"),
     right=("lasts", "delay", "worst age"),
     shortened={"group": 8, "alarm": 9},
     optional=("delay", "worst age", "worst status"),
-    cut_in_middle=("group",),
-)
-_NUMBERS = ("SLA", "in runs", "pages", "tried", "now")
-_PROPOSALS = ColumnLayout(
-    names=("group", "cluster", *_NUMBERS),
-    right=_NUMBERS,
-    shortened={"group": 8},
-    optional=("now",),
     cut_in_middle=("group",),
 )
 PAGE_NAMES = (
@@ -79,15 +67,16 @@ def _print_one(replay: Replay, screen: Console) -> None:
         f"{format_count(minutes)} minutes{unreadable}"
     )
     screen.print(Text(printable_line(head), "bold"), soft_wrap=True)
-    _print(screen, _summarise(replay))
+    for line in (_summarise(replay), *_count_alarms(replay)):
+        _print(screen, line)
     if pages:
-        shown = pages[-_LISTED:]
+        shown = pages[-LISTED:]
         captions = [f"the newest {len(shown)} of {len(pages):,}; all of them by --output csv"]
-        cells = [cells_of_page(each, recorded.time(minutes)) for each in shown]
-        screen.print()
-        screen.print(_by_alarm(replay))
-        screen.print()
-        screen.print(PAGES.table(cells, screen.width, captions if len(shown) < len(pages) else []))
+        cells = [
+            {name: _cell(text) for name, text in describe_cells(each, recorded).items()}
+            for each in shown
+        ]
+        screen.print(_PAGES.table(cells, screen.width, captions if len(shown) < len(pages) else []))
     groups = Counter(each.group for each in pages if each.group is not None)
     if len(groups) > 1:
         most = ", ".join(f"{name} {count}" for name, count in groups.most_common(_MOST_GROUPS))
@@ -106,93 +95,53 @@ def _each_week(count: int, replay: Replay) -> float:
     return count / replay.days * _WEEK_DAYS
 
 
-def _by_alarm(replay: Replay) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
-    for name in ("alarm", "pages", "a week", "groups", "median delay"):
-        table.add_column(name, justify="left" if name == "alarm" else "right")
+def _count_alarms(replay: Replay) -> Iterator[str]:
+    """Yields a line for each rule that pages, the most frequent first."""
     for rule, count in Counter(page.rule for page in replay.pages).most_common():
         pages = [page for page in replay.pages if page.rule == rule]
         delays = [page.delay_seconds for page in pages if page.delay_seconds is not None]
-        table.add_row(
-            rule,
-            f"{count:,}",
-            f"{_each_week(count, replay):.1f}",
-            f"{len({page.group for page in pages if page.group is not None}) or '-'}",
-            format_duration(median(delays)) if delays else "?",
-        )
-    return table
+        late = f", median delay {format_duration(median(delays))}" if delays else ""
+        groups = len({page.group for page in pages if page.group is not None})
+        of = f" of {format_quantity(groups, 'group')}" if groups else ""
+        yield f"  {rule}: {format_quantity(count, 'page')}{of}{late}"
 
 
-def cells_of_page(page: Page, end: int) -> dict[str, Text]:
-    """Returns the cells of a page by column; the recorded minutes end at `end`, ms UTC."""
-    lasts = format_duration(((page.end or end) - page.begin) / 1000)
+def describe_cells(page: Page, recorded: Recorded) -> dict[str, str]:
+    """Returns the cells of a page by column."""
+    end = recorded.time(len(recorded.has_run)) if page.end is None else page.end
+    lasts = format_duration((end - page.begin) / 1000)
     return {
-        "alarm": Text(page.rule),
-        "group": Text(printable(page.group) if page.group is not None else "-"),
-        "begin UTC": Text(format_minute(page.begin).removesuffix(" UTC")),
-        "lasts": Text(lasts if page.end is not None else f"{lasts}, on"),
+        "alarm": page.rule,
+        "group": printable(page.group) if page.group is not None else "-",
+        "begin UTC": format_minute(page.begin).removesuffix(" UTC"),
+        "lasts": lasts if page.end is not None else f"{lasts}, on",
         "delay": _duration(page.delay_seconds),
         "worst age": _duration(page.worst_age_seconds),
-        "worst status": Text(page.worst_status or "?"),
+        "worst status": page.worst_status or "?",
     }
 
 
-def _duration(seconds: float | None) -> Text:
-    return Text("?", "dim") if seconds is None else Text(format_duration(seconds))
+def _duration(seconds: float | None) -> str:
+    return "?" if seconds is None else format_duration(seconds)
+
+
+def _cell(text: str) -> Text:
+    return Text(text, "dim" if text == "?" else "")
 
 
 def _print(screen: Console, line: str) -> None:
     screen.print(Text(printable_line(line)), soft_wrap=True)
 
 
-def print_proposals(proposals: Sequence[Proposal], pages_a_month: float, screen: Console) -> None:
-    """Prints a line a group: the SLA, the pages that it means, and the present one."""
-    clusters = {each.cluster for each in proposals}
-    layout = _PROPOSALS if len(clusters) > 1 else _PROPOSALS.without("cluster")
-    if proposals:
-        screen.print(layout.table([_proposed(each) for each in proposals], screen.width, []))
-    _print(
-        screen,
-        f"What reports a standing group soonest with {pages_a_month:g} pages a month at most, "
-        "chosen on the first two thirds of the days and tried on the rest. Pages are a month's; "
-        "now is the present SLA. Other runs than "
-        f"{SLA.datapoints} of {SLA.periods} are alarms.sla_runs.",
-    )
-
-
-def write_proposals(proposals: Sequence[Proposal], form: str, out: TextIO) -> None:
-    """All of each proposal."""
-    names = [field.name for field in fields(Proposal)]
-    write_records([asdict(each) for each in proposals], form, out, names=names)
-
-
-def _proposed(proposal: Proposal) -> dict[str, Text]:
-    return {
-        "group": Text(printable(proposal.group)),
-        "cluster": Text(proposal.cluster),
-        "SLA": _duration(proposal.sla_seconds),
-        "in runs": _runs(proposal),
-        "pages": _pages_a_month(proposal.chosen),
-        "tried": _pages_a_month(proposal.tried),
-        "now": Text("-") if proposal.now_seconds is None else _duration(proposal.now_seconds),
-    }
-
-
-def _runs(proposal: Proposal) -> Text:
-    if proposal.datapoints is None:
-        return Text("?", "dim")
-    return Text(f"{proposal.datapoints} of {proposal.periods}")
-
-
-def _pages_a_month(number: float | None) -> Text:
-    return Text("?", "dim") if number is None else Text(f"{number:.1f}")
-
-
 def print_beside_aws(found: Sequence[Mapping[str, Any]], screen: Console) -> None:
     """Prints how many pages agree by each reading, and where the model is wrong."""
     for each in found:
-        for line in describe_beside_aws(each):
-            _print(screen, line)
+        _print(
+            screen,
+            f"{each['cluster']}: the model beside CloudWatch's history of the last 30 days",
+        )
+        for record in (*each["readings"], *each["differences"]):
+            _print(screen, ", ".join(f"{key} {value}" for key, value in record.items()))
     _print(screen, "Same: both begin within two minutes of each other.")
 
 

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 
 import click
 
-from kafka_lag.errors import ReporterError
 from kafka_lag.snapshots.store import BrowsableStore
 from kafka_lag.views.latest_run import LatestRun
 from kafka_lag_cli.help_sections import command
@@ -26,7 +25,7 @@ from kafka_lag_cli.tasks.advice import (
 from kafka_lag_cli.tasks.output import print_advice, print_groups, write_advice, write_groups
 from kafka_lag_cli.terminal.progress import count_objects
 from kafka_lag_cli.terminal.records import TABLE, output_option
-from kafka_lag_cli.terminal.text import open_screen, printable
+from kafka_lag_cli.terminal.text import open_screen
 
 _MOST_DAYS = 400
 _EXAMPLES = """\b
@@ -72,23 +71,20 @@ def tasks(
     """
     if (group is None) != every:
         raise click.UsageError("Name one group, or give --all.")
-    try:
-        store = place.open_store(AT_ONCE)
-        runs = find_runs(store, place.describe(), cluster)
-        if group is None:
-            lines = [line for run in runs for line in _summarise(store, run, days)]
-            if output == TABLE:
-                print_groups(lines, days, open_screen())
-            else:
-                write_groups(lines, output, sys.stdout)
-            return
-        advice = _advise(store, run_of_group(group, runs), group, days, members_per_task)
+    store = place.open_store(AT_ONCE)
+    runs = find_runs(store, place.describe(), cluster)
+    if group is None:
+        lines = [line for run in runs for line in _summarise(store, run, days)]
         if output == TABLE:
-            print_advice(advice, open_screen())
+            print_groups(lines, days, open_screen())
         else:
-            write_advice(advice, output, sys.stdout)
-    except ReporterError as error:
-        raise click.ClickException(printable(str(error))) from error
+            write_groups(lines, output, sys.stdout)
+        return
+    advice = _advise(store, run_of_group(group, runs), group, days, members_per_task)
+    if output == TABLE:
+        print_advice(advice, open_screen())
+    else:
+        write_advice(advice, output, sys.stdout)
 
 
 def _summarise(store: BrowsableStore, run: LatestRun, days: int) -> Iterator[Needed]:

@@ -44,9 +44,11 @@ def test_cdk_json_of_the_folder_is_read_or_the_file_that_it_names(
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        pytest.param([], "There is no {}/cdk.json: run this beside it", id="no-cdk.json"),
         pytest.param(
-            ["--config", "nowhere.json"], "There is no {}/nowhere.json: run this", id="no-file"
+            [], "There is no cdk.json: name a configuration by --config", id="no-cdk.json"
+        ),
+        pytest.param(
+            ["--config", "nowhere.json"], "File 'nowhere.json' does not exist.", id="no-file"
         ),
     ],
 )
@@ -57,7 +59,7 @@ def test_what_leads_nowhere_is_one_sentence(
     assert cost(tmp_path, *arguments) == 2
     printed = capsys.readouterr()
     assert printed.out == ""
-    assert printed.err.startswith(sentence.format(tmp_path))
+    assert sentence in printed.err
     assert len(printed.err.splitlines()) == 1
 
 
