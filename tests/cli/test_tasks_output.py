@@ -41,7 +41,7 @@ ROW: dict[str, Any] = {
 PERIOD = Period(NOON - 14 * 24 * HOUR, NOON, 5 * MINUTE_MS)
 # Of an hour on two Tuesdays.
 HOUR_OF_WEEK = (2, 2, 2, 3, 3, 3, 3, 5, 5, 5, 5, 7)
-NOTHING = dict.fromkeys(
+NOTHING: dict[str, Any] = dict.fromkeys(
     ("tasks_needed", "members", "capacity", "lag", "partitions", "produce_rate")
 )
 
@@ -77,7 +77,7 @@ def printed_groups(*rows: dict[str, Any], needed: tuple[int, ...] = HOUR_OF_WEEK
 
 
 def test_one_group_and_all_of_them_are_printed_with_what_is_known(golden: Golden) -> None:
-    unknown = {**NOTHING, "tasks_needed_reason": contract.NO_CAPACITY}
+    unknown: dict[str, Any] = {**NOTHING, "tasks_needed_reason": contract.NO_CAPACITY}
     cases = {
         "all is known": printed(with_week=True),
         "nothing is known": printed(needed=(), **unknown),

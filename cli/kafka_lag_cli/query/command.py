@@ -21,16 +21,16 @@ from kafka_lag.snapshots.store import BrowsableStore
 from kafka_lag.wording.formatting import format_list, format_quantity
 from kafka_lag_cli.help_sections import command
 from kafka_lag_cli.needs import check_extra
+from kafka_lag_cli.query.parameters import bind
 from kafka_lag_cli.state.folder import open_folder
 from kafka_lag_cli.state.place import SnapshotPlace, place_options
 from kafka_lag_cli.terminal.progress import count_objects
 from kafka_lag_cli.terminal.records import TABLE, output_option, write_records
-from kafka_lag_cli.terminal.text import escape_markup, printable
+from kafka_lag_cli.terminal.text import escape_markup, open_screen, printable
 from kafka_lag_config.saved_queries import Query, read_queries
 
 if TYPE_CHECKING:
     from kafka_lag_cli.query.engine import Answer
-    from kafka_lag_cli.query.parameters import Request
 
 # Objects that are fetched from a bucket at the same time.
 _AT_ONCE = 16
@@ -65,7 +65,6 @@ def _complete_name(_: click.Context, __: click.Parameter, begun: str) -> list[Co
 @click.option("--history", is_flag=True, help="read days whose snapshots are gone")
 @output_option
 @click.option("--list", "listing", is_flag=True, help="list the saved queries")
-@click.option("--sql", is_flag=True, help="print the query as Athena takes it")
 def query(
     name: str | None,
     place: SnapshotPlace,
@@ -73,7 +72,6 @@ def query(
     history: bool,
     output: str,
     listing: bool,
-    sql: bool,
 ) -> None:
     """Run a saved query, NAME, on snapshots and daily reports.
 
@@ -87,23 +85,11 @@ def query(
         raise click.UsageError("Name a query: --list has them.")
     check_extra("query", "sql", "DuckDB", "duckdb", "sqlglot")
     saved = _find_query(name)
-    if sql and not parameters and not history:
-        click.echo(saved.text)
-        return
-    request = _bind(saved, parameters, history=history)
-    if sql:
-        click.echo(_athena_text(request))
-        return
-    answer = _run(request, place)
+    values = _values(saved, parameters)
+    answer = _run(bind(saved, values, datetime.now(UTC), history=history), place)
     if answer.unread and "at" in saved.parameters:
         raise ConfigError(_nothing_of(answer.table, answer.unread))
     _print(answer, output)
-
-
-def _bind(saved: Query, parameters: Sequence[str], *, history: bool) -> Request:
-    from kafka_lag_cli.query.parameters import bind  # noqa: PLC0415 - needs the extra
-
-    return bind(saved, _values(saved, parameters), history=history)
 
 
 def _find_query(name: str) -> Query:
@@ -138,27 +124,20 @@ def _nearest(name: str, names: Iterable[str]) -> str:
     return f"; {found[0]}?" if found else "."
 
 
-def _athena_text(request: Request) -> str:
-    from kafka_lag_cli.query.parameters import athena_text  # noqa: PLC0415 - needs the extra
-
-    return athena_text(request)
-
-
-def _run(request: Request, place: SnapshotPlace) -> Answer:
+def _run(text: str, place: SnapshotPlace) -> Answer:
     from kafka_lag_cli.query.engine import Engine  # noqa: PLC0415 - needs the extra
 
-    now = request.time(datetime.now(UTC))
     try:
         if place.bucket is None:
             folder = place.folder()
             engine = Engine(
                 open_folder(folder), lambda keys: [folder / key for key in keys], place.describe()
             )
-            return engine.run(request.tree, now)
+            return engine.run(text)
         with tempfile.TemporaryDirectory(prefix="kafka-lag-") as fetched:
             store = place.open_bucket(_AT_ONCE)
             engine = Engine(store, _fetcher(store, Path(fetched)), place.describe())
-            return engine.run(request.tree, now)
+            return engine.run(text)
     except OSError as error:
         raise ConfigError(f"{error.filename} cannot be used ({error.strerror}).") from error
 
@@ -202,7 +181,7 @@ def _print(answer: Answer, output: str) -> None:
     if answer.unread:
         _hint(_nothing_of(answer.table, answer.unread))
     if output == TABLE:
-        print_table(answer, Console())
+        print_table(answer, open_screen())
         return
     write_records(records(answer), output, sys.stdout, names=answer.columns)
 

@@ -9,21 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import duckdb
+import sqlglot
 from sqlglot import exp
 
 from kafka_lag import contract
 from kafka_lag.contract.reports import COVERAGE
 from kafka_lag.errors import ConfigError, StoreError
 from kafka_lag.snapshots.store import BrowsableStore
-from kafka_lag_cli.query.parameters import as_of
 from kafka_lag_config.catalog import DATE, Table, catalog_tables
 
-_DUCKDB = "duckdb"
+_ATHENA, _DUCKDB = "athena", "duckdb"
 _TYPES = {
     contract.STRING: "VARCHAR",
     contract.LONG: "BIGINT",
@@ -75,13 +74,13 @@ class Engine:
     fetch: Fetch
     place: str
 
-    def run(self, tree: exp.Query, now: datetime) -> Answer:
-        """The rows of a saved query, as of `now` UTC.
+    def run(self, text: str) -> Answer:
+        """The rows of a saved query in Athena's dialect.
 
         Raises ConfigError where there is none of what it is about; StoreError where that cannot be
         read.
         """
-        tree, tables = as_of(tree, now), catalog_tables()
+        tree, tables = sqlglot.parse_one(text, read=_ATHENA), catalog_tables()
         (source,) = (each for each in tree.find_all(exp.Table) if each.name in tables)
         table = tables[source.name]
         with duckdb.connect(config=_CONFIG) as engine:

@@ -11,9 +11,7 @@ from decimal import Decimal
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
-from rich.console import Console, Group, RenderableType
-from rich.measure import Measurement
-from rich.rule import Rule
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -26,48 +24,23 @@ _DIGITS = 4
 
 
 def print_table(answer: Answer, screen: Console) -> None:
-    """Prints a line a row, or a line a value if rows are wider than the terminal."""
-    width = _width(answer, screen)
-    if not screen.is_terminal:
-        # Whoever reads it later has more room than the 80 columns that rich assumes.
-        screen.width = max(width, screen.width)
-    shown: RenderableType = _table(answer) if width <= screen.width else _records(answer)
-    screen.print(shown)
+    """Prints a line a row; on a terminal that is too narrow cells are folded."""
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    for number, name in enumerate(answer.columns):
+        numeric = all(_is_number(row[number]) for row in answer.rows)
+        table.add_column(
+            Text(printable(name)), justify="right" if numeric else "left", overflow="fold"
+        )
+    for row in answer.rows:
+        table.add_row(*(Text(_cell(cell)) for cell in row))
+    screen.print(table)
     screen.print(Text(format_quantity(len(answer.rows), "row"), style="dim"))
-
-
-def _width(answer: Answer, screen: Console) -> int:
-    return Measurement.get(screen, screen.options.update(max_width=100_000), _table(answer)).maximum
 
 
 def records(answer: Answer) -> Iterator[dict[str, Any]]:
     """Yields each row as an object for programs."""
     for row in answer.rows:
         yield dict(zip(answer.columns, map(_json_value, row), strict=True))
-
-
-def _table(answer: Answer) -> Table:
-    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
-    for number, name in enumerate(answer.columns):
-        numeric = all(_is_number(row[number]) for row in answer.rows)
-        table.add_column(
-            Text(printable(name)), justify="right" if numeric else "left", no_wrap=True
-        )
-    for row in answer.rows:
-        table.add_row(*(Text(_cell(cell)) for cell in row))
-    return table
-
-
-def _records(answer: Answer) -> Group:
-    parts: list[RenderableType] = []
-    for number, row in enumerate(answer.rows, 1):
-        record = Table.grid(padding=(0, 2, 0, 0))
-        record.add_column(no_wrap=True)
-        record.add_column(overflow="fold")
-        for name, cell in zip(answer.columns, row, strict=True):
-            record.add_row(Text(printable(name), style="bold"), Text(_cell(cell)))
-        parts += [Rule(f"row {number}", align="left", style="dim"), record]
-    return Group(*parts)
 
 
 def _is_number(cell: Any) -> bool:

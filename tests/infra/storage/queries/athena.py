@@ -7,12 +7,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-import sqlglot
-from sqlglot import exp
-
 from kafka_lag.snapshots.store import FolderStore
 from kafka_lag_cli.query.engine import Engine
-from kafka_lag_cli.query.parameters import bind
+from kafka_lag_cli.query.parameters import as_of, bind
 from kafka_lag_config.saved_queries import read_queries
 
 __all__ = ["QUERIES", "TEXTS", "Athena", "Row"]
@@ -38,15 +35,12 @@ class Athena:
     def ask(self, key: str, **parameters: str) -> list[Row]:
         """Rows of a saved query for values of its parameters."""
         assert set(parameters) <= set(QUERIES[key].parameters)
-        request = bind(QUERIES[key], parameters)
-        return self._rows(request.tree, request.now or self._now)
+        return self._rows(bind(QUERIES[key], parameters, self._now))
 
     def rows(self, text: str) -> list[Row]:
         """Rows of a query in Athena's dialect."""
-        tree = sqlglot.parse_one(text, read="athena")
-        assert isinstance(tree, exp.Query)
-        return self._rows(tree, self._now)
+        return self._rows(as_of(text, self._now))
 
-    def _rows(self, tree: exp.Query, now: datetime) -> list[Row]:
-        answer = self._engine.run(tree, now)
+    def _rows(self, text: str) -> list[Row]:
+        answer = self._engine.run(text)
         return [dict(zip(answer.columns, row, strict=True)) for row in answer.rows]
