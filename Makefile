@@ -2,7 +2,7 @@
 # `make help` lists what there is. PYTHON may name another interpreter: make test PYTHON=python3.13
 
 PYTHON ?= python3
-MINUTES ?= 2
+MINUTES ?= 1.5
 # Processes that test, those with brokers or Spark of some 3 GB: more than two
 # cores, as tests wait for these, and for ports and browsers, for half of their time.
 WORKERS ?= 3
@@ -52,7 +52,7 @@ $(INSTALLED): pyproject.toml uv.lock | prerequisites
 	$(UV) sync --quiet --frozen --all-extras --all-groups --python $(PYTHON)
 	@touch $@
 
-demo: setup ## the main job on this machine: Kafka, consumers, metrics, snapshots, reports
+demo: setup ## groups in trouble on this machine: brokers, statuses, causes, messages, report
 	$(BIN)/python -m dev.demo --minutes $(MINUTES) $(if $(KEEP),--keep)
 
 # pytest's own options; loadfile keeps the tests of a file, which share fixtures, in one process.

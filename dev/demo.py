@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Shows the system on one machine: real brokers and consumers, scheduled runs, and Spark.
 
-Starts a Kafka cluster with named consumers, some of which behave badly. Watches them with
-`kafka-lag watch`, and turns its snapshots into the daily report, whose page stays.
+Starts a Kafka cluster with named groups. Watches them with `kafka-lag watch`, while all keep up and
+then while most have the trouble that they are named for. Prints causes, the messages that a
+deployment would send, and the daily report, whose page stays.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from urllib.request import urlopen
@@ -24,14 +25,23 @@ from rich.console import Console
 
 from dev.kafka import KafkaCluster, KafkaClusterError
 from dev.kafka.readiness import wait_until
-from dev.traffic import Traffic, possible
+from dev.traffic import Traffic
 from kafka_lag.errors import ReporterError
+from kafka_lag.notify.changes import find_changes
+from kafka_lag.notify.messages import Notice, build_messages
+from kafka_lag.notify.notifier import StoredRuns
 from kafka_lag.snapshots.store import FolderStore
 from kafka_lag.views.latest_run import Snapshots
 from kafka_lag_cli.local_server import LocalServer
 from kafka_lag_cli.terminal.text import escape_markup
 
-INTERVAL = 5
+CLUSTER = "demo"
+GROUPS = ("healthy", "slow", "stopped", "stuck", "skewed", "expiring", "rebalancing")
+# Seconds between runs. A window of ten minutes and three runs until something is reported would
+# show every group as OK for longer than the demo lasts.
+INTERVAL, RULES = 5, ("window=20s", "hold=2")
+# The share of the time after which groups get into trouble: causes compare with what was before.
+_HEALTHY_SHARE = 0.25
 # The last demo's pages, which outlive its other files.
 PAGES = Path(__file__).parents[1] / ".local" / "demo"
 _COMMAND = Path(sys.executable).with_name("kafka-lag")
@@ -47,7 +57,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         signal.signal(ending, signal.default_int_handler)
     folder = Path(tempfile.mkdtemp(prefix="msk-lag-demo-"))
     try:
-        return _watch(options.minutes, folder, console) or _report(folder, console)
+        code = _watch(options.minutes, folder, console) or _explain(folder, console)
+        return code or _report(folder, console)
     except KeyboardInterrupt:
         console.print("Interrupted; everything is stopped.")
         return 0
@@ -61,7 +72,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _options(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m dev.demo", description=__doc__)
     parser.add_argument(
-        "--minutes", type=_minutes, default=2.0, metavar="M", help="how long to collect (2)"
+        "--minutes", type=_minutes, default=1.5, metavar="M", help="how long to watch (1.5)"
     )
     parser.add_argument("--keep", action="store_true", help="leave the files in place at the end")
     return parser.parse_args(argv)
@@ -80,16 +91,16 @@ def _minutes(text: str) -> float:
 def _watch(minutes: float, folder: Path, console: Console) -> int:
     """Brokers, traffic and the command, until the time is up; returns its exit code."""
     console.print("Starting three brokers …")
-    with KafkaCluster() as cluster, Traffic(cluster) as traffic:
-        servers, groups = cluster.bootstrap("PLAINTEXT"), possible()
-        console.print(f"{len(groups)} groups at work: {', '.join(groups)}.")
+    with KafkaCluster() as cluster, Traffic(cluster, GROUPS) as traffic:
+        servers = cluster.bootstrap("PLAINTEXT")
+        console.print(f"{len(GROUPS)} groups at work: {', '.join(GROUPS)}.")
         snapshots = Snapshots(FolderStore(folder), time.time)
         with LocalServer(snapshots, time.time) as server:
-            words = ["watch", "-b", servers, "--cluster", "demo", "--state", str(folder)]
-            words += ["--interval", str(INTERVAL)]
+            words = ["watch", "-b", servers, "--cluster", CLUSTER, "--state", str(folder)]
+            words += ["--interval", str(INTERVAL), *(f"--set={rule}" for rule in RULES)]
             console.print(f"kafka-lag {' '.join(words)}", soft_wrap=True, highlight=False)
             console.print(f"A status page, meanwhile: {server.url}")
-            code = _run_for(minutes, words, folder)
+            code = _run_for(minutes, words, folder, traffic)
             with urlopen(f"{server.url}/metrics") as answer:  # noqa: S310 - it is http
                 lines: list[str] = answer.read().decode().splitlines()
         for name, error in traffic.errors:
@@ -100,8 +111,9 @@ def _watch(minutes: float, folder: Path, console: Console) -> int:
     return code
 
 
-def _run_for(minutes: float, words: Sequence[str], folder: Path) -> int:
+def _run_for(minutes: float, words: Sequence[str], folder: Path, traffic: Traffic) -> int:
     """Runs the command for so long after its first run, and returns its exit code."""
+    healthy = minutes * 60 * _HEALTHY_SHARE
     with subprocess.Popen([_COMMAND, *words]) as command:
         try:
             wait_until(
@@ -109,7 +121,10 @@ def _run_for(minutes: float, words: Sequence[str], folder: Path) -> int:
                 what="the first run",
             )
             with suppress(subprocess.TimeoutExpired):
-                command.wait(minutes * 60)
+                command.wait(healthy)
+            traffic.go_wrong()
+            with suppress(subprocess.TimeoutExpired):
+                command.wait(minutes * 60 - healthy)
         finally:
             command.send_signal(signal.SIGINT)
         try:
@@ -119,13 +134,42 @@ def _run_for(minutes: float, words: Sequence[str], folder: Path) -> int:
             return 1
 
 
+def _explain(folder: Path, console: Console) -> int:
+    """Prints causes and messages; returns the command's exit code."""
+    for words in (["--all"], ["skewed"]):
+        if code := _run("why", *words, "--state", str(folder), console=console):
+            return code
+    notices = list(_list_notices(folder))
+    console.print(f"A deployment would have sent {len(notices)} messages:")
+    for notice in notices:
+        console.print(f"  {notice.subject}", markup=False, highlight=False, soft_wrap=True)
+    if notices:
+        console.print("The last one:")
+        console.print(notices[-1].text, markup=False, highlight=False, soft_wrap=True)
+    return 0
+
+
+def _list_notices(folder: Path) -> Iterator[Notice]:
+    """Yields the messages about all runs, the oldest first."""
+    runs, before = StoredRuns(FolderStore(folder)), None
+    now = round(time.time() * 1_000)
+    for at in runs.between(CLUSTER, 0, now):
+        groups = runs.groups(CLUSTER, at)
+        changes = find_changes(CLUSTER, at, groups, before)
+        yield from (message.notice for message in build_messages(changes, len(groups)))
+        before = groups
+
+
+def _run(*words: str, console: Console) -> int:
+    console.print(f"\nkafka-lag {' '.join(words)}", soft_wrap=True, highlight=False)
+    return subprocess.run([_COMMAND, *words], check=False).returncode
+
+
 def _report(folder: Path, console: Console) -> int:
     """Reports each day that the demo touched; returns the command's exit code."""
     days = sorted({path.name.removeprefix("dt=") for path in folder.glob("snapshots/*/*/dt=*")})
     for day in days:
-        words = ["report", "--state", str(folder), "--date", day]
-        console.print(f"kafka-lag {' '.join(words)}", soft_wrap=True, highlight=False)
-        if code := subprocess.run([_COMMAND, *words], check=False).returncode:
+        if code := _run("report", "--state", str(folder), "--date", day, console=console):
             return code
         for page in folder.glob(f"reports/page/*/dt={day}/report.html"):
             kept = PAGES / f"report-{day}.html"

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Groups that behave in named ways on real brokers: `with Traffic(cluster) as traffic:`.
 
-Each has a topic `orders-NAME` and a consumer group NAME. Its events are written in the words of
-`dev.sim.live.planting`.
+All of them keep up until `go_wrong` is called. Each has a topic `orders-NAME` and a consumer group
+NAME. Its events are written in the words of `dev.sim.live.planting`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import ExitStack
 from typing import Self
 
@@ -35,17 +35,17 @@ GROUPS: Mapping[str, Scenario] = {
     for each in read_scenarios("""
 healthy | 50 records a second, all read
     topic rates=17,17,17; group members=1 ms=1
-slow | 8 of 50 records a second are read
-    topic rates=50,; group members=1 ms=120
+slow | the only member reads 8 of 50 records a second
+    topic rates=50,; group members=1 ms=1; then; slow 120
 stopped | the only member leaves
     topic rates=17,17,17; group members=1 ms=1; then; leave
 stuck | a member never gets past one record of a partition, and reads all others
     topic rates=17,17,17; group members=1 ms=1; then; poison 0
-skewed | three members with the same pace own a partition each; the first gets most records
-    topic rates=33,11,6; group members=3 ms=60
+skewed | three members with the same pace own a partition each; one gets most records
+    topic rates=17,17,17; group members=3 ms=20; then; produce 4,1,1
 expiring | retention deletes what is not read yet
     topic rates=50, retention.ms=4000 segment.bytes=1048576 segment.ms=2000
-    group members=1 ms=250
+    group members=1 ms=1; then; slow 250
 rebalancing | a second member joins for three seconds and leaves for one, for ever
     topic rates=17,17,17; group members=2 ms=1; flap up=90 down=30
 idle | one record is unread on a topic to which nobody writes any more
@@ -75,13 +75,15 @@ class _Shown(Planting):
 
 
 class Traffic:
-    """A context manager that runs all groups that are possible; each has committed everywhere then.
+    """A context manager that runs groups, of which each has committed in all partitions then.
 
-    Topics and groups are left behind. Everything goes through the listener that needs no login.
+    `names` are those of the groups, all possible ones by default. Topics and groups are left
+    behind. Everything goes through the listener that needs no login.
     """
 
-    def __init__(self, cluster: KafkaCluster) -> None:
+    def __init__(self, cluster: KafkaCluster, names: Collection[str] | None = None) -> None:
         self._cluster, self._stack = cluster, ExitStack()
+        self._names = possible() if names is None else names
         self._on: list[tuple[Scenario, Planting]] = []
 
     def __enter__(self) -> Self:
@@ -90,7 +92,7 @@ class Traffic:
         producer, self._scene = Producer(config), scene
         self._on = [
             (each, _Shown(each.case, scene, History(), producer))
-            for each in map(GROUPS.__getitem__, possible())
+            for each in map(GROUPS.__getitem__, self._names)
         ]
         self._stack.callback(self._end)
         plant(self._on)
@@ -98,9 +100,12 @@ class Traffic:
             lambda: all(None not in on.read_commits().values() for _, on in self._on),
             what="a commit of each partition",
         )
+        return self
+
+    def go_wrong(self) -> None:
+        """Begins the troubles that groups are named for."""
         for scenario, on in self._on:
             take_steps(scenario.change, on)
-        return self
 
     def __exit__(self, *_: object) -> None:
         self._stack.close()
@@ -116,6 +121,7 @@ class Traffic:
         return self._scene.errors
 
     def wait_until_ready(self, timeout: float = READY_WITHIN) -> None:
-        """Waits until retention has overtaken the group that is to lose records."""
+        """Begins the troubles, and waits until retention has overtaken a group."""
+        self.go_wrong()
         (on,) = (on for scenario, on in self._on if scenario.title == "expiring")
         wait_until(on.is_overtaken, what="a group behind retention", timeout=timeout)

@@ -26,6 +26,8 @@ _BY_GROUP = ("uncommitted", "owner", "sla_seconds", "slo", "tasks")
 _BY_EXPRESSION = (*_BY_GROUP, "allowed_lag")
 
 _MOST_NAMES = 3
+# Accounts of AWS's documentation, which the examples have and nobody owns.
+_INVENTED_ACCOUNTS = ("111122223333", "444455556666")
 _NO_SINK = f"sinks names neither {EMF} nor {CLOUDWATCH}"
 
 
@@ -166,6 +168,13 @@ def _quoted(text: str) -> str:
 def find_shared_doubts(deployment: Deployment, account: str | None, region: str) -> Iterator[Doubt]:
     """Yields each about the shared settings of a deployment in one of its places."""
     clusters = deployment.places()[account, region]
+    if account in _INVENTED_ACCOUNTS:
+        yield Doubt(
+            "example",
+            account,
+            f"The account {account} is the examples': replace it and all ARNs and ids, or let "
+            "kafka-lag init CLUSTER-ARN write the configuration.",
+        )
     yield from find_unheard(
         deployment.shared,
         "shared",

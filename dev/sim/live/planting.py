@@ -197,6 +197,14 @@ class Planting(Stage):
         """Lets the members that join later read nothing."""
         self._do(events.Hang(GROUP))
 
+    def produce(self, times: float | tuple[float, ...]) -> None:
+        """Writes so many times the first rate to the topic, or to each of its partitions."""
+        self._do(events.Produce(TOPIC, times))
+
+    def slow(self, ms: float) -> None:
+        """Lets each record take the members so many milliseconds."""
+        self._do(events.Slow(GROUP, ms))
+
     def leave(self) -> None:
         """Lets the members leave."""
         self._do(events.Leave(GROUP))

@@ -55,4 +55,6 @@ def warnings(kind: str, given: dict[str, Any]) -> Iterator[str]:
     whole = check({"clusters": clusters} | given, "the test", HERE)
     for place in whole.places():
         for each in find_shared_doubts(whole, *place):
-            yield f"warning in {place[1]}: {each.sentence}"
+            # Each case has the examples' account.
+            if each.kind != "example":
+                yield f"warning in {place[1]}: {each.sentence}"
