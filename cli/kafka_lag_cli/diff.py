@@ -112,8 +112,8 @@ def _find_pages(
 ) -> Iterator[_Changes]:
     """Each cluster of the new configuration; of one that the old one lacks every page is added."""
     for recorded, cluster, other in read_days(place, new.clusters, period, old.clusters):
-        before = () if other is None else replay_days(recorded, other, ()).pages
-        after = replay_days(recorded, cluster, ())
+        before = () if other is None else replay_days(recorded, other).pages
+        after = replay_days(recorded, cluster)
         hours = (
             0.0 if other is None else count_task_hours(recorded, other),
             count_task_hours(recorded, cluster),

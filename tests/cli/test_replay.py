@@ -302,7 +302,6 @@ def test_what_people_read_of_a_replay(state: State, golden: Golden) -> None:
     state.document("none", alarms={"any_group": False})
     cases = {
         "a.json": [],
-        "a.json --group audit": ["--group", "audit"],
         "none.json": [],
     }
     texts = {}
@@ -321,14 +320,6 @@ def test_days_before_the_first_run_are_neither_missed_nor_calm(state: State) -> 
     assert cluster["from"] == at(120)
     assert [(page["alarm"], page["begin"]) for page in cluster["pages"]] == [("status", at(613))]
     assert cluster["pages_a_week"] == pytest.approx(7 * 24 / 22)
-
-
-def test_pages_of_one_group_are_its_own(state: State) -> None:
-    billing = Group().stops(600, 700).is_unread(640, 645)
-    groups = {"billing": billing, "mailer": Group().stops(100, 200)}
-    state.write(groups, no_runs=range(900, 930))
-    (cluster,) = state.json("--group", "billing")
-    assert {page["consumer_group"] for page in cluster["pages"]} == {"billing"}
 
 
 def test_snapshots_count_where_there_is_no_history(state: State) -> None:

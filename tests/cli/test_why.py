@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import io
 import json
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,9 +22,10 @@ from kafka_lag.lag.model import Snapshot
 from kafka_lag.snapshots.keys import object_key
 from kafka_lag.snapshots.s3_store import S3Store
 from kafka_lag.snapshots.store import FolderStore, write_snapshot
+from kafka_lag.views.latest_run import LatestRun, Snapshots, find_latest_run
 from kafka_lag_cli.command import kafka_lag, main
 from kafka_lag_cli.why.command import parse_time
-from kafka_lag_cli.why.explanation import Explanation, explain, read_snapshot
+from kafka_lag_cli.why.explanation import Explanation, explain
 from kafka_lag_cli.why.output import print_explanation, print_troubles, write_troubles
 from kafka_lag_cli.why.timeline import Minute, Timeline
 from tests.builders import HOUR, MINUTE, NOON, a_reading, a_report
@@ -56,9 +58,10 @@ def answer(*arguments: object) -> Any:
 
 
 def explained(state: Path, hours: float = 3) -> Explanation:
-    store = FolderStore(state)
-    newest = read_snapshot(store, CLUSTER, LAST)
-    return explain(store, CLUSTER, "billing", newest, hours, MINUTE, lambda _: lambda __: None)
+    snapshots = Snapshots(FolderStore(state), time.time)
+    newest = find_latest_run(snapshots, CLUSTER, LAST, LAST)
+    assert isinstance(newest, LatestRun)
+    return explain(snapshots, newest, "billing", hours)
 
 
 def printed(found: Explanation, width: int = 80) -> list[str]:
@@ -133,7 +136,7 @@ def test_a_terminal_shows_the_cause_and_how_it_came_so_far(
             )
             if line.startswith("From ")
         ],
-        "a cause of a later version": printed(replace(found, row=later, text=None))[:4],
+        "a cause of a later version": printed(replace(found, row=later))[:4],
         **{f"why {name}": result.stdout.splitlines()[1:4] for name, result in unsure.items()},
         "why of a hostile name": run(HOSTILE, "--state", state).stdout.splitlines(),
         "why --all": run("--all", "--state", state).stdout.splitlines(),
@@ -170,13 +173,16 @@ def test_a_broken_sla_and_rebalances_without_end_are_trouble() -> None:
         "calm": {"rebalancing_share": 0.5, "sla_broken_since": NOON},
     }
     empty = dict.fromkeys(contract.COLUMNS[contract.GROUPS]) | {"taken_at": NOON}
-    rows = [{**empty, **a_group(name, **columns)} for name, columns in named.items()]
+    rows = [
+        {**empty, **a_group(name, **columns), "urgency": place}
+        for place, (name, columns) in enumerate(named.items())
+    ]
     screen, out = Console(width=80, file=io.StringIO()), io.StringIO()
     print_troubles([(CLUSTER, NOON, rows)], screen)
     write_troubles([(CLUSTER, NOON, rows)], "json", out)
 
     assert [each["consumer_group"] for each in json.loads(out.getvalue())] == [
-        *("late", "warned", "restless")
+        *("late", "restless", "warned")
     ]
     assert isinstance(screen.file, io.StringIO)
     lines = {line.split()[0]: line for line in screen.file.getvalue().splitlines() if line.split()}

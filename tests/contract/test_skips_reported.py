@@ -18,10 +18,10 @@ from kafka_lag.lag.model import ClusterReading
 from kafka_lag.notify.notifier import StoredRuns
 from kafka_lag.snapshots.previous import Memory
 from kafka_lag.views.http import Request
-from kafka_lag.views.latest_run import Snapshots
+from kafka_lag.views.latest_run import LatestRun, Snapshots, find_latest_run
 from kafka_lag.views.page import answer
 from kafka_lag_cli.state.runs import check_gone, find_runs
-from kafka_lag_cli.why.explanation import explain, read_snapshot
+from kafka_lag_cli.why.explanation import explain
 from kafka_lag_cli.why.output import print_explanation
 from tests.builders import MINUTE, NOON, a_reading, table
 from tests.fakes import MemoryStore
@@ -63,8 +63,9 @@ def reported(readings: Sequence[ClusterReading]) -> tuple[list[str], str, str]:
     now = NOON + (len(readings) - 1) * MINUTE
     snapshots = Snapshots(store, lambda: now / 1_000)
     page = answer(Request.of("GET", "/cluster/shop/group/g", "", {}), snapshots, now)
-    newest = read_snapshot(store, "shop", now)
-    found = explain(store, "shop", "g", newest, 1, MINUTE, lambda _: lambda __: None)
+    newest = find_latest_run(snapshots, "shop", now, now)
+    assert isinstance(newest, LatestRun)
+    found = explain(snapshots, newest, "g", 1)
     screen = Console(width=300, file=io.StringIO())
     print_explanation(found, screen)
     assert isinstance(screen.file, io.StringIO)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -57,21 +57,14 @@ def alarm_family(rule: str) -> str:
     return _OF_ONE.get(rule, rule)
 
 
-def deployed_alarms(
-    cluster: Cluster, groups: Sequence[str], only: Collection[str] = ()
-) -> Iterator[GroupAlarm]:
+def deployed_alarms(cluster: Cluster, groups: Sequence[str]) -> Iterator[GroupAlarm]:
     """Yield a cluster's alarms on these groups: named groups first, then queries on all others.
 
-    `only`: of these, those; empty for all.
     Groups that filters deny have none, nor has a cluster that publishes nothing.
     """
     if cluster.paused or not (cluster.sink_names or cluster.by_otlp):
         return
-    places = {
-        name: at
-        for at, name in enumerate(groups)
-        if cluster.groups.names.accepts(name) and (not only or name in only)
-    }
+    places = {name: at for at, name in enumerate(groups) if cluster.groups.names.accepts(name)}
     # One rule's numbers may be each group's own.
     named: dict[Rule, dict[int, float]] = {}
     for group, rule, threshold in group_thresholds(cluster.facts):

@@ -11,15 +11,13 @@ from pathlib import Path
 
 import click
 
-from kafka_lag.errors import ConfigError
 from kafka_lag_cli.connecting.deployment_file import CONFIG, choose_cluster, read_deployment
 from kafka_lag_cli.help_sections import command
 from kafka_lag_cli.replay.days import Days, find_period, period_options, read_days, replay_days
 from kafka_lag_cli.replay.output import print_beside_aws, print_replays, write_replays
-from kafka_lag_cli.replay.recorded import Recorded
 from kafka_lag_cli.state.place import SnapshotPlace, place_options
 from kafka_lag_cli.terminal.records import CSV, NDJSON, TABLE, output_option
-from kafka_lag_cli.terminal.text import hint_at_name, open_screen
+from kafka_lag_cli.terminal.text import open_screen
 
 _EXAMPLES = """\b
 examples:
@@ -32,9 +30,6 @@ examples:
 @CONFIG
 @place_options
 @click.option("--cluster", metavar="NAME", help="replay this cluster of several")
-@click.option(
-    "--group", "groups", metavar="NAME", multiple=True, help="show the pages of this group"
-)
 @period_options
 @click.option(
     "--compare-with-aws",
@@ -46,7 +41,6 @@ def replay(
     file: Path | None,
     place: SnapshotPlace,
     cluster: str | None,
-    groups: tuple[str, ...],
     first: datetime | None,
     last: datetime | None,
     output: str,
@@ -58,21 +52,19 @@ def replay(
     It is a model of CloudWatch. `kafka-lag diff` compares the pages of two configurations.
     """
     period = find_period(first, last)
-    if compare_with_aws and (groups or output in (NDJSON, CSV)):
+    if compare_with_aws and output in (NDJSON, CSV):
         raise click.UsageError(
-            "--compare-with-aws is about the deployed configuration as a whole: leave out --group, "
-            f"and --output {NDJSON} and {CSV}."
+            f"--compare-with-aws has no lines of one form: leave out --output {output}."
         )
     deployment = read_deployment(file)
     wanted = deployment.clusters
     if cluster is not None:
         wanted = (choose_cluster(deployment, cluster, file or Path()),)
     read = list(read_days(place, wanted, period))
-    _check_groups(groups, [recorded for recorded, _, _ in read])
     if compare_with_aws:
         _show_beside_aws(read, deployment.name, place, output)
         return
-    replays = [replay_days(days, own, groups) for days, own, _ in read]
+    replays = [replay_days(days, own) for days, own, _ in read]
     if output == TABLE:
         print_replays(replays, open_screen())
     else:
@@ -98,12 +90,3 @@ def _show_beside_aws(
         print_beside_aws(found, open_screen())
     else:
         click.echo(json.dumps(found))
-
-
-def _check_groups(groups: tuple[str, ...], read: Sequence[Recorded]) -> None:
-    """Raises ConfigError for one that none of the clusters had."""
-    every = sorted({group for recorded in read for group in recorded.groups})
-    for group in groups:
-        if group not in every:
-            hint = hint_at_name(group, every)
-            raise ConfigError(f"There is no group {group} in these days; {hint}")

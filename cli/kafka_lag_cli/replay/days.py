@@ -103,7 +103,7 @@ def read_days(
         yield recorded, cluster, other
 
 
-def replay_days(recorded: Recorded, cluster: Cluster, groups: tuple[str, ...]) -> Replay:
-    """Returns the pages of the days; of these groups alone, if any is named."""
-    pages = find_pages(recorded, cluster, groups)
-    return Replay(recorded, cluster, pages, tuple(explain_left_out(cluster, recorded.groups)))
+def replay_days(recorded: Recorded, cluster: Cluster) -> Replay:
+    """Returns the pages of the days."""
+    left_out = tuple(explain_left_out(cluster, recorded.groups))
+    return Replay(recorded, cluster, find_pages(recorded, cluster), left_out)

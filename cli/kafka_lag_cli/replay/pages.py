@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -61,28 +61,18 @@ class Page:
 
 
 def find_pages(
-    recorded: Recorded,
-    cluster: Cluster,
-    only: Collection[str] = (),
-    assumed: Assumptions = ASSUMED,
+    recorded: Recorded, cluster: Cluster, assumed: Assumptions = ASSUMED
 ) -> tuple[Page, ...]:
     """Returns, in order of time, every page of the alarms that a configuration deploys for a
-    cluster and its groups, or for `only` some of these.
+    cluster and its groups.
     """
     found: list[Page] = []
-    if not only and (condition := heartbeat(cluster)) is not None:
+    if (condition := heartbeat(cluster)) is not None:
         found += _reporter_pages(recorded, cluster, condition, assumed)
-    for alarm, values in _watched(recorded, cluster, only):
+    for alarm in deployed_alarms(cluster, recorded.groups):
+        values = recorded.metric(alarm.rule.metric, cluster)[:, alarm.groups]
         found += _group_pages(recorded, cluster, alarm, values, assumed)
     return tuple(sorted(found, key=lambda page: (page.begin, page.rule, page.group or "")))
-
-
-def _watched(
-    recorded: Recorded, cluster: Cluster, only: Collection[str]
-) -> Iterator[tuple[GroupAlarm, Grid]]:
-    """The alarms on groups with what they watch."""
-    for alarm in deployed_alarms(cluster, recorded.groups, only):
-        yield alarm, recorded.metric(alarm.rule.metric, cluster)[:, alarm.groups]
 
 
 def _runs(recorded: Recorded, condition: Condition) -> tuple[Grid, int]:

@@ -18,7 +18,7 @@ from kafka_lag.views.latest_run import (
     find_latest_run,
 )
 from kafka_lag.wording.formatting import format_list, format_minute, format_quantity
-from kafka_lag_cli.terminal.group_rows import Row
+from kafka_lag_cli.terminal.group_rows import Row, add_urgency
 from kafka_lag_cli.terminal.text import hint_at_name, printable
 
 # In an error.
@@ -72,9 +72,9 @@ def _check_time(runs: Sequence[LatestRun], at: int, where: str) -> None:
 
 
 def groups_of(run: LatestRun) -> list[Row]:
-    """Returns the groups that still exist, by name."""
+    """Returns the groups that still exist, by name, with the place of each among others."""
     gone = run.groups.strings("status_reason").is_in(contract.LAST_ROW_REASONS)
-    return sorted(run.groups.where(~gone).to_dicts(), key=lambda row: row["consumer_group"])
+    return sorted(add_urgency(run.groups.where(~gone)), key=lambda row: row["consumer_group"])
 
 
 def check_gone(store: BrowsableStore, group: str, runs: Sequence[LatestRun], hours: float) -> None:

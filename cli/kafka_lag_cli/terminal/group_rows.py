@@ -94,19 +94,15 @@ class SelectedGroups:
 
 def select_groups(snapshot: Snapshot, selection: Selection) -> SelectedGroups:
     """Returns the selected groups of a snapshot, in their order."""
-    rows = group_rows(snapshot)
+    rows = add_urgency(snapshot.groups)
     matching = [row for row in rows if selection.matches(row)]
     order = SORTS[selection.sort or "status"]
     matching.sort(key=lambda row: (*order(row), row["consumer_group"]))
     return SelectedGroups(tuple(matching[: selection.top]), len(matching), len(rows))
 
 
-def group_rows(snapshot: Snapshot) -> list[Row]:
-    """Returns all groups, with the place of each among others."""
-    return _with_urgency(snapshot.groups)
-
-
-def _with_urgency(frame: Frame) -> list[Row]:
+def add_urgency(frame: Frame) -> list[Row]:
+    """Returns rows of groups or partitions, with the place of each among others."""
     # Costs the start of those alone who have rows: options name this module's words.
     from kafka_lag.views.urgency import rank_urgency  # noqa: PLC0415
 
@@ -125,7 +121,7 @@ def partitions_of(snapshot: Snapshot, groups: Iterable[str]) -> list[Row]:
         rows.strings("consumer_group").is_in(wanted)
     )
     return sorted(
-        _with_urgency(found),
+        add_urgency(found),
         key=lambda row: (place[row["consumer_group"]], row["topic"], row["partition_id"]),
     )
 

@@ -6,23 +6,20 @@ from __future__ import annotations
 import re
 import sys
 import time
-from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 import click
 
-from kafka_lag.snapshots.store import BrowsableStore
-from kafka_lag.views.latest_run import LatestRun
+from kafka_lag.views.latest_run import Snapshots
 from kafka_lag.wording.formatting import format_minute
 from kafka_lag_cli.help_sections import command
 from kafka_lag_cli.numbers import WholeNumber
 from kafka_lag_cli.state.groups_over_time import AT_ONCE
 from kafka_lag_cli.state.place import SnapshotPlace, place_options
 from kafka_lag_cli.state.runs import check_gone, find_runs, groups_of, run_of_group
-from kafka_lag_cli.terminal.progress import count_objects
 from kafka_lag_cli.terminal.records import TABLE, output_option
-from kafka_lag_cli.terminal.text import ignore_closed_pipe, open_screen
-from kafka_lag_cli.why.explanation import explain, read_snapshot
+from kafka_lag_cli.terminal.text import open_screen
+from kafka_lag_cli.why.explanation import explain
 from kafka_lag_cli.why.output import (
     print_explanation,
     print_troubles,
@@ -77,10 +74,22 @@ def why(
     store = place.open_store(AT_ONCE)
     runs = find_runs(store, place.describe(), cluster, moment)
     if group is None:
-        _answer_all(runs, output)
+        found = [(run.cluster, run.taken_at, groups_of(run)) for run in runs]
+        if output == TABLE:
+            print_troubles(found, open_screen())
+        else:
+            write_troubles(found, output, sys.stdout)
+        return
+    check_gone(store, group, runs, hours)
+    run = run_of_group(group, runs, moment)
+    explanation = explain(Snapshots(store, time.time), run, group, hours)
+    if output == TABLE:
+        print_explanation(explanation, open_screen())
     else:
-        check_gone(store, group, runs, hours)
-        _answer_one(store, run_of_group(group, runs, moment), group, hours, output)
+        write_explanation(explanation, output, sys.stdout)
+    if run.is_old:
+        at = format_minute(run.taken_at)
+        click.echo(f"The newest run is of {at}; nothing is known since then.", err=True)
 
 
 def parse_time(text: str, now: float) -> int:
@@ -104,29 +113,3 @@ def parse_time(text: str, now: float) -> int:
     if moment > today:
         raise click.UsageError(f"--at {text} has not been yet.")
     return int(moment.timestamp() * 1000)
-
-
-def _answer_all(found: Sequence[LatestRun], output: str) -> None:
-    runs = [(run.cluster, run.taken_at, groups_of(run)) for run in found]
-    with ignore_closed_pipe():
-        if output == TABLE:
-            print_troubles(runs, open_screen())
-        else:
-            write_troubles(runs, output, sys.stdout)
-
-
-def _answer_one(store: BrowsableStore, run: LatestRun, group: str, hours: int, output: str) -> None:
-    newest = read_snapshot(store, run.cluster, run.taken_at)
-    interval_ms = round(run.interval_seconds * 1000)
-    with count_objects() as progress:
-        found = explain(store, run.cluster, group, newest, hours, interval_ms, progress)
-    with ignore_closed_pipe():
-        if output == TABLE:
-            print_explanation(found, open_screen())
-        else:
-            write_explanation(found, output, sys.stdout)
-    if run.is_old:
-        click.echo(
-            f"The newest run is of {format_minute(run.taken_at)}; nothing is known since then.",
-            err=True,
-        )

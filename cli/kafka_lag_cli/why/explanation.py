@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why a group is behind: its cause, other groups in trouble, its last hours."""
+"""Why a group is behind: its row with the cause, other groups in trouble, its last hours."""
 
 from __future__ import annotations
 
@@ -7,14 +7,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from kafka_lag import contract
-from kafka_lag.lag.model import Snapshot
-from kafka_lag.snapshots.store import BrowsableStore, read_dataset
-from kafka_lag.wording.causes import CauseText, describe_cause
-from kafka_lag_cli.state.groups_over_time import Progress
+from kafka_lag.lag.frame import Frame
+from kafka_lag.views.latest_run import HOUR_MS, LatestRun, Snapshots
 from kafka_lag_cli.terminal.group_rows import Row
 from kafka_lag_cli.why.timeline import Timeline, read_timeline
 
-HOUR_MS = 3_600_000
 _BAD = (contract.WARN, contract.ERR)
 
 
@@ -27,47 +24,24 @@ class Explanation:
 
     cluster: str
     row: Row
-    text: CauseText | None
     others: tuple[Row, ...]
     timeline: Timeline
 
 
-def explain(
-    store: BrowsableStore,
-    cluster: str,
-    group: str,
-    newest: Snapshot,
-    hours: float,
-    interval_ms: int,
-    progress: Progress,
-) -> Explanation:
-    """Returns the explanation of a group in the snapshot of runs `interval_ms` apart.
-
-    Raises StoreError.
-    """
-    rows = {row["consumer_group"]: row for row in newest.groups.to_dicts()}
-    row = rows[group]
-    since = newest.taken_at - int(hours * HOUR_MS)
-    timeline = read_timeline(store, cluster, group, newest, since, interval_ms, progress)
+def explain(snapshots: Snapshots, run: LatestRun, group: str, hours: float) -> Explanation:
+    """Returns the explanation of a group that the run has. Raises StoreError."""
+    rows = {row["consumer_group"]: row for row in run.groups.to_dicts()}
+    partitions = snapshots.frame(run.cluster, contract.GROUP_PARTITIONS, run.taken_at)
     return Explanation(
-        cluster=cluster,
-        row=row,
-        text=describe_cause(row),
-        others=tuple(_find_others(newest, group, rows)),
-        timeline=timeline,
+        cluster=run.cluster,
+        row=rows[group],
+        others=tuple(_find_others(partitions, group, rows)),
+        timeline=read_timeline(snapshots, run, group, run.taken_at - int(hours * HOUR_MS)),
     )
 
 
-def read_snapshot(store: BrowsableStore, cluster: str, taken_at: int) -> Snapshot:
-    """All of a run. Raises StoreError; UnusableError where it cannot be read."""
-    return Snapshot(
-        taken_at, *(read_dataset(store, name, cluster, taken_at) for name in contract.DATASETS)
-    )
-
-
-def _find_others(snapshot: Snapshot, group: str, rows: Mapping[str, Row]) -> Iterator[Row]:
-    """Groups in trouble that read a topic of the group, by name."""
-    partitions = snapshot.group_partitions
+def _find_others(partitions: Frame, group: str, rows: Mapping[str, Row]) -> Iterator[Row]:
+    """Yields groups in trouble that read a topic of the group, by name."""
     names, topics = (partitions.strings(name) for name in ("consumer_group", "topic"))
     own = topics.only(names.is_in([group])).pruned().categories
     for name in sorted(set(names.only(topics.is_in(own)).pruned().categories) - {group}):

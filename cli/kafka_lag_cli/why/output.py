@@ -78,7 +78,7 @@ def _describe_rest(found: Explanation) -> Iterator[Text]:
     """Yields the last cause that there was, the last skip, and others in trouble."""
     now = found.row["taken_at"]
     last = next((each for each in reversed(found.timeline.minutes) if each.row["cause"]), None)
-    if found.text is None:
+    if describe_cause(found.row) is None:
         why = "none" if found.row["status"] == contract.OK else "not known"
         if found.row["status"] is None and len(found.timeline.minutes) == 1:
             why = "not known before the second run"
@@ -274,16 +274,11 @@ def _list_troubles(
         for row in rows
         if _is_in_trouble(row) or row["cause"] is not None or is_always_rebalancing(row)
     ]
-    return sorted(found, key=lambda each: _rank(each[2]))
+    return sorted(found, key=lambda each: (each[2]["urgency"], each[2]["consumer_group"]))
 
 
 def _is_in_trouble(row: Row) -> bool:
     return row["status"] in _BAD or breaks_sla(row)
-
-
-def _rank(row: Row) -> tuple[Any, ...]:
-    place = 0 if row["status"] == contract.ERR else 1 if _is_in_trouble(row) else 2
-    return place, -(row["time_lag_seconds"] or 0.0), row["consumer_group"]
 
 
 def _trouble(cluster: str, row: Row, now: int) -> dict[str, Text]:

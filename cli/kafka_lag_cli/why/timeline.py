@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
@@ -12,11 +11,8 @@ from statistics import median
 import numpy as np
 
 from kafka_lag import contract
-from kafka_lag.errors import UnusableError
 from kafka_lag.lag.frame import Frame
-from kafka_lag.lag.model import Snapshot
-from kafka_lag.snapshots.store import BrowsableStore, list_runs, read_dataset
-from kafka_lag_cli.state.groups_over_time import AT_ONCE, Progress
+from kafka_lag.views.latest_run import LatestRun, Snapshots
 from kafka_lag_cli.terminal.group_rows import Row
 
 # What a run says of the group, as `groups` has it.
@@ -72,55 +68,27 @@ class Timeline:
         return max(same, key=lambda row: row["records_skipped"] or 0, default=None)
 
 
-def read_timeline(
-    store: BrowsableStore,
-    cluster: str,
-    group: str,
-    newest: Snapshot,
-    since: int,
-    interval_ms: int,
-    progress: Progress,
-) -> Timeline:
-    """The group's runs from `since`, ms, to `newest`, which need not be in the store.
-
-    `interval_ms` is that of a period with one run alone. Raises StoreError.
-    """
-    times = list_runs(store, contract.GROUPS, cluster, since, newest.taken_at)
-    advance = progress(len(times))
-
-    def read_one(at: int) -> list[Row] | None:
-        try:
-            return _rows_of(read_dataset(store, contract.GROUPS, cluster, at, COLUMNS), group)
-        except UnusableError:
-            return None
-
-    rows: list[list[Row] | None] = []
-    with ThreadPoolExecutor(AT_ONCE) as threads:
-        try:
-            for each in threads.map(read_one, times):
-                rows.append(each)
-                advance(1)
-        finally:
-            threads.shutdown(cancel_futures=True)
-    rows.append(_rows_of(newest.groups, group))
-    every = [*times, newest.taken_at]
+def read_timeline(snapshots: Snapshots, run: LatestRun, group: str, since: int) -> Timeline:
+    """Returns the group's runs from `since`, ms, to `run`, in order. Raises StoreError."""
+    times = sorted(snapshots.runs(run.cluster, since, run.taken_at))
+    frames = snapshots.frames(run.cluster, contract.GROUPS, times, COLUMNS)
+    rows = ((at, _row_of(frames[at], group)) for at in times if at in frames)
+    pauses = [later - at for at, later in pairwise(times)]
     return Timeline(
         since=since,
-        until=newest.taken_at,
-        interval_ms=int(median(b - a for a, b in pairwise(every))) if times else interval_ms,
-        minutes=tuple(
-            Minute(at, of_run[0]) for at, of_run in zip(every, rows, strict=True) if of_run
-        ),
-        runs=len(every),
-        unreadable=sum(found is None for found in rows),
+        until=run.taken_at,
+        interval_ms=int(median(pauses) if pauses else run.interval_seconds * 1000),
+        minutes=tuple(Minute(at, row) for at, row in rows if row is not None),
+        runs=len(times),
+        unreadable=len(times) - len(frames),
     )
 
 
-def _rows_of(frame: Frame, group: str) -> list[Row]:
-    """The group's row, if the run has it."""
-    names = frame.strings("consumer_group")
+def _row_of(frame: Frame, group: str) -> Row | None:
+    """Returns the group's row, if the run has it."""
     part = Frame.of({name: frame.columns[name] for name in COLUMNS})
-    return list(part.where(names.is_in([group])).to_dicts()[:1])
+    rows = part.where(frame.strings("consumer_group").is_in([group])).to_dicts()
+    return rows[0] if rows else None
 
 
 @dataclass(frozen=True, slots=True)
