@@ -7,7 +7,6 @@ import json
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +28,6 @@ SERVICE = {"Service": "cloudwatch.amazonaws.com"}
 
 
 KEY_POLICY = json.dumps({"Statement": [{"Effect": "Allow", "Principal": SERVICE, "Action": "*"}]})
-SCHEDULED = {"Id": "jr_1", "JobRunState": "SUCCEEDED", "TriggerName": "Daily"}
 BUCKET = "kafka-lag-data"
 
 
@@ -46,9 +44,8 @@ class Deployed:
         self.key_policy = KEY_POLICY
         self.topics = {"alarms", "reports"}
         self.manager, self.key_state = "CUSTOMER", "Enabled"
-        self.runs: list[dict[str, Any]] = [SCHEDULED]
         self.denied = ""
-        for name in ("cloudwatch", "sns", "kms", "glue"):
+        for name in ("cloudwatch", "sns", "kms"):
             account.session.fakes[name] = self
         self.put_run(minutes_ago=1)
 
@@ -94,9 +91,6 @@ class Deployed:
             raise client_error("NotFoundException", "GetKeyPolicy")
         return {"Policy": self.key_policy}
 
-    def get_job_runs(self, **_: Any) -> dict[str, Any]:
-        return {"JobRuns": self.runs}
-
     def get_paginator(self, operation: str) -> Any:
         assert operation == "list_subscriptions_by_topic"
         return self
@@ -116,7 +110,7 @@ def account() -> Iterator[FakeAccount]:
         account = FakeAccount()
         account.session.client("s3").create_bucket(Bucket=BUCKET)
         topics = {"AlarmTopic": "alarms", "ReportTopic": "reports"}
-        account.deploy("kafka-lag-shared", topics | {"Bucket": BUCKET, "DailyReportJob": "job"})
+        account.deploy("kafka-lag-shared", topics | {"Bucket": BUCKET})
         account.deploy("kafka-lag-orders", {"Function": "collector", "LogGroup": "/the/log"})
         account.deploy("kafka-lag-views", {"ViewsUrl": "https://views.example/"})
         yield account
@@ -142,9 +136,6 @@ def _no_views_stack(deployed: Deployed) -> None:
     deployed.account.session.client("cloudformation").delete_stack(StackName="kafka-lag-views")
 
 
-FIRST, SECOND = (datetime(2026, 3, day, 1, tzinfo=UTC) for day in (1, 2))
-GOING = {"Id": "jr_2", "JobRunState": "RUNNING", "StartedOn": SECOND}
-FAILED = SCHEDULED | {"JobRunState": "FAILED", "StartedOn": FIRST}
 PENDING = [("email", "oncall@example.com", "PendingConfirmation")]
 CONFIRMED = ("email", "oncall@example.com", "arn:aws:sns:one")
 # What is there; `tests/golden/doctor-deployed.txt` has what is found, and nothing else is.
@@ -165,10 +156,6 @@ CASES: dict[str, Callable[[Deployed], Any]] = {
     ),
     "open views": _set(status=200),
     "views that want a token": _set(status=401),
-    "no night yet": _set(runs=[]),
-    "a run goes on": _set(runs=[GOING]),
-    "after one that failed": _set(runs=[FAILED, GOING]),
-    "failed report": _set(runs=[FAILED]),
     # The last, as it is not put back.
     "no stack": _no_views_stack,
 }

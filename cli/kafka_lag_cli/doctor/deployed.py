@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any, TypeAlias
 from urllib.error import HTTPError, URLError
@@ -21,7 +20,7 @@ from kafka_lag.snapshots.keys import hour_prefix, taken_at_of
 from kafka_lag.wording.formatting import format_list, format_minute
 from kafka_lag_cli.account.errors import AwsError, using
 from kafka_lag_cli.account.msk_cluster import KmsKey, describe_key
-from kafka_lag_cli.doctor.findings import Finding, Severity
+from kafka_lag_cli.doctor.findings import Finding
 from kafka_lag_cli.doctor.place import Place
 from kafka_lag_config.alarm_rules import HEARTBEAT, full_name
 from kafka_lag_config.stack_names import stack_names_for
@@ -30,7 +29,7 @@ Clock: TypeAlias = Callable[[], float]
 # The status of an answer to a request without rights. Raises OSError where there is none.
 Fetch: TypeAlias = Callable[[str], int]
 
-_ABSENT = ("ValidationError", "ResourceNotFoundException", "EntityNotFoundException")
+_ABSENT = ("ValidationError", "ResourceNotFoundException")
 _COMPLETE = ("CREATE_COMPLETE", "UPDATE_COMPLETE", "IMPORT_COMPLETE")
 _TOPIC = "topic of alarms"
 _ALARM_SERVICE = "cloudwatch.amazonaws.com"
@@ -41,8 +40,6 @@ _NAMED = 5
 _TIMEOUT = 20
 # What a request without rights gets: with IAM from Lambda, else from the views themselves.
 _REFUSED = {"iam": 403, "bearer": 401}
-# A run of Glue that is not over.
-_GOING = ("STARTING", "RUNNING", "STOPPING", "WAITING")
 
 
 def fetch_status(url: str) -> int:
@@ -69,8 +66,6 @@ def check_deployed(
     yield "subscriptions", seen.subscriptions()
     if shared.views is not None:
         yield "views", seen.views()
-    if shared.report.enabled:
-        yield "daily report", seen.report()
 
 
 @dataclass(frozen=True)
@@ -316,38 +311,6 @@ class _Deployed:
             "401 and 403 the other way round: `auth` was changed, and not deployed.",
         )
 
-    def _runs(self) -> list[dict[str, Any]]:
-        """The daily job's runs, newest first."""
-        if not (name := self._shared.get("DailyReportJob")):
-            return []
-        try:
-            with using("glue:GetJobRuns"):
-                runs = self.place.client("glue").get_job_runs(JobName=name)["JobRuns"]
-        except AwsError as error:
-            if error.code in _ABSENT:
-                return []
-            raise
-        began = datetime.fromtimestamp(0, UTC)
-        return sorted(runs, key=lambda run: run.get("StartedOn", began), reverse=True)
-
-    def report(self) -> Iterator[Finding]:
-        """Checks that the daily job's newest run that is over succeeded."""
-        runs = self._runs()
-        ended = [run for run in runs if run["JobRunState"] not in _GOING]
-        if runs and not ended:
-            yield Finding("daily report", "info", f"a run is not over: {_said_of(runs[0])}")
-            return
-        job = self._shared.get("DailyReportJob")
-        yield _finding(
-            "daily report",
-            ok=bool(ended) and ended[0]["JobRunState"] == "SUCCEEDED",
-            found=_said_of(ended[0]) if ended else "no run yet",
-            expected="the newest run SUCCEEDED; the first is in the night after the first day",
-            to_do="A failed run says why in its log.",
-            severity="fault" if ended else "info",
-            repair=self.place.aws(f"glue start-job-run --job-name {job}") if job else None,
-        )
-
 
 def _finding(
     check: str,
@@ -356,19 +319,11 @@ def _finding(
     found: str,
     expected: str,
     to_do: str,
-    severity: Severity = "fault",
     repair: str | None = None,
 ) -> Finding:
-    """Return a finding that compares found and expected; `severity` and the rest apply if they
-    differ."""
+    """Return a finding that compares found and expected, and says what to do if they differ."""
     said = f"{found} (expected: {expected})"
-    return Finding(check, "ok", said) if ok else Finding(check, severity, said, to_do, repair)
-
-
-def _said_of(run: dict[str, Any]) -> str:
-    begun = run.get("StartedOn")
-    when = f", begun {format_minute(int(begun.timestamp() * 1000))}" if begun else ""
-    return f"{run['JobRunState']}{when}"
+    return Finding(check, "ok", said) if ok else Finding(check, "fault", said, to_do, repair)
 
 
 def _endpoint(address: str) -> str:
