@@ -70,10 +70,11 @@ _OF_LIBRDKAFKA: Final = {
     "ssl.key.location": "ssl.keystore.location with ssl.keystore.type=PEM",
     "metadata.broker.list": "bootstrap.servers",
 }
-# Which Java code secures the connection: only Java can run it, and it is never left out in silence.
+# What secures the connection in Java: only Java takes it, and it is never left out in silence.
 _OF_JAVA: Final = (
     "security.providers",
     "sasl.login.class",
+    "ssl.cipher.suites",
     "ssl.engine.factory.class",
     "ssl.provider",
     "ssl.keymanager.algorithm",
@@ -115,22 +116,17 @@ _KEYS: Final = (
     "ssl.endpoint.identification.algorithm",
     "ssl.enabled.protocols",
     "ssl.protocol",
-    "ssl.cipher.suites",
     _TIMEOUT,
     *_OF_JAVA,
 )
 _TAKE: Final = "Kafka's own tools, and this one, take"
 _FAMILIES: Final = ("sasl.", "ssl.", "security.", "bootstrap.")
 _ALIKE: Final = 0.9
-# A key behind a prefix or in other signs, as for Spring, for Kafka Connect, or in variables.
-_DISGUISED: Final = re.compile(
-    rf"(?P<prefix>(?:.*[._-])?)(?P<key>{'|'.join(key.replace('.', '[._-]') for key in _KEYS)})",
-    re.IGNORECASE,
-)
 # Other prefixes are of other servers, such as a schema registry, beside keys that are read.
 _OF_CLIENTS: Final = re.compile(
-    r"(.*[._-])?(kafka|properties|client|consumer|producer|admin|streams)[._-]", re.IGNORECASE
+    r"((.*\.)?(kafka|properties|client|consumer|producer|admin|streams)\.)?"
 )
+_SECURED: Final = [each for each in PROTOCOLS if each != "PLAINTEXT"]
 _QUOTES: Final = "{}\"', \t"
 _REFERENCE: Final = re.compile(r"\$\{[^}]*\}")
 _TRUST, _OWN, _PKCS12 = "ssl.truststore", "ssl.keystore", "PKCS12"
@@ -188,9 +184,8 @@ def read_given(texts: Sequence[str]) -> dict[str, str]:
         if _SECRET.search(key.lower()):
             raise ConfigError(f"-X {key} {_NO_SECRETS}")
         if key not in (*_KEYS, *_OF_LIBRDKAFKA):
-            near = difflib.get_close_matches(key, _KEYS, 1)
-            advice = f"did you mean {near[0]}?" if near else "it is not about brokers or a login."
-            raise ConfigError(f"-X {key} is not read: {advice}")
+            advice = _advise(key, _KEYS, ": it is not about brokers or a login.")
+            raise ConfigError(f"-X {key} is not read{advice}")
         found[key] = value.strip()
     return found
 
@@ -284,10 +279,9 @@ def _login(properties: Mapping[str, str], folder: Path, username: str | None) ->
     _check_disguised(properties)
     protocol = properties.get("security.protocol", "").strip().upper() or None
     if protocol is not None and protocol not in PROTOCOLS:
-        near = difflib.get_close_matches(protocol, PROTOCOLS, 1)
-        advice = f", did you mean {near[0]}?" if near else "."
         raise _FaultError(
-            f"security.protocol: {_shown(protocol)} is none of {', '.join(PROTOCOLS)}{advice}"
+            f"security.protocol: {_shown(protocol)} is none of {', '.join(PROTOCOLS)}"
+            f"{_advise(protocol, PROTOCOLS, '.')}"
         )
     logs_in = username is not None or _JAAS in properties or "sasl.mechanism" in properties
     sasl = protocol.startswith("SASL") if protocol else logs_in
@@ -339,11 +333,9 @@ def _by_name(properties: Mapping[str, str], username: str) -> dict[str, Any]:
         raise _FaultError(f"{_JAAS} names who logs in: leave --username out.")
     mechanism = properties.get("sasl.mechanism", DEFAULT_MECHANISM).strip().upper()
     if mechanism not in PASSWORD_MECHANISMS:
-        near = difflib.get_close_matches(mechanism, PASSWORD_MECHANISMS, 1)
-        advice = f", did you mean {near[0]}?" if near else "."
         raise _FaultError(
             f"sasl.mechanism: {_shown(mechanism)} is none of {', '.join(PASSWORD_MECHANISMS)}"
-            f"{advice}"
+            f"{_advise(mechanism, PASSWORD_MECHANISMS, '.')}"
         )
     return {"sasl_mechanism": mechanism, "username": username}
 
@@ -369,14 +361,9 @@ def _check_java(properties: Mapping[str, str], *, over_tls: bool) -> None:
         value = properties.get(key, "").strip()
         if value and value not in _OF_ANY_JVM and (over_tls or not key.startswith("ssl.")):
             raise _FaultError(
-                f"{key} names what secures a connection in Java, which cannot run here: leave it "
-                "out, if OpenSSL may do it."
+                f"{key} names what secures a connection in Java, which cannot be had here: leave "
+                "it out, if OpenSSL may do it."
             )
-    if over_tls and properties.get("ssl.cipher.suites", "").strip():
-        raise _FaultError(
-            "ssl.cipher.suites has Java's names of suites, which cannot be chosen here: leave it "
-            "out, and OpenSSL takes those of its own that it holds safe."
-        )
 
 
 def _tls_versions(properties: Mapping[str, str]) -> TlsVersions | None:
@@ -396,26 +383,21 @@ def _tls_versions(properties: Mapping[str, str]) -> TlsVersions | None:
 
 
 def _check_disguised(properties: Mapping[str, str]) -> None:
-    """Keys for another program in a file that does not say what the brokers speak: they may, and
-    without them nobody would log in.
+    """Raises _FaultError for keys of another program, if the file does not say what the brokers
+    speak: without them nobody would log in.
     """
     if "security.protocol" in properties:
         return
     is_read = any(key in properties for key in _KEYS)
     for key, value in properties.items():
-        found = None if key in _KEYS else _DISGUISED.fullmatch(key.strip(_QUOTES))
-        if found is None:
-            secured = value.strip(_QUOTES).upper()
-            if secured in PROTOCOLS and secured != "PLAINTEXT":
-                raise _FaultError(
-                    f"{_shown(key)} says {secured} and is not read: {_TAKE} security.protocol."
-                )
+        plain = re.sub("[_-]", ".", key.strip(_QUOTES)).lower()
+        meant = next((each for each in _KEYS if plain.endswith(each)), None)
+        if meant is None and value.strip(_QUOTES).upper() in _SECURED:
+            plain = meant = "security.protocol"
+        if meant is None or meant in properties:
             continue
-        plain = re.sub("[_-]", ".", found["key"]).lower()
-        is_of_clients = not is_read or not found["prefix"] or _OF_CLIENTS.match(found["prefix"])
-        if plain not in properties and is_of_clients:
-            without = f", without the prefix {_shown(found['prefix'])}" if found["prefix"] else ""
-            raise _FaultError(f"{_shown(key)} is not read: {_TAKE} {plain}{without}.")
+        if not is_read or _OF_CLIENTS.fullmatch(plain.removesuffix(meant)):
+            raise _FaultError(f"{_shown(key)} is not read: {_TAKE} {meant}.")
 
 
 def _sasl(properties: Mapping[str, str]) -> dict[str, Any]:
@@ -443,8 +425,8 @@ def _sasl(properties: Mapping[str, str]) -> dict[str, Any]:
     if mechanism == IAM_OF_MSK and all(each in _IAM_CLASSES for each in handlers.values()):
         return _by_role(module, options)
     if mechanism not in (*PASSWORD_MECHANISMS, IAM_OF_MSK):
-        near = difflib.get_close_matches(mechanism, (*PASSWORD_MECHANISMS, IAM_OF_MSK), 1)
-        advice = f", did you mean {near[0]}?" if near else f": use one of {_listed()}."
+        known = (*PASSWORD_MECHANISMS, IAM_OF_MSK)
+        advice = _advise(mechanism, known, f": use one of {_listed()}.")
         raise _FaultError(f"sasl.mechanism: {_shown(mechanism)} is not spoken here{advice}")
     if handlers:
         key, *_ = [each for each in handlers if handlers[each] not in _IAM_CLASSES] or handlers
@@ -500,8 +482,7 @@ def _by_role(module: str, options: Mapping[str, str]) -> dict[str, Any]:
 def _check_options(known: Sequence[str], options: Iterable[str]) -> None:
     for name in options:
         if name not in known:
-            near = difflib.get_close_matches(name, known, 1)
-            advice = f", did you mean {near[0]}?" if near else f": it takes {', '.join(known)}."
+            advice = _advise(name, known, f": it takes {', '.join(known)}.")
             raise _FaultError(f"sasl.jaas.config: the option {_shown(name)} is unknown{advice}")
 
 
@@ -686,6 +667,12 @@ def _type(properties: Mapping[str, str], prefix: str, content: bytes) -> str:
     if found is None:
         raise _FaultError(f"{prefix}.location: {properties[f'{prefix}.location']} holds no PEM.")
     return found
+
+
+def _advise(word: str, known: Sequence[str], otherwise: str) -> str:
+    """Returns the end of a sentence about a word that is not known."""
+    near = difflib.get_close_matches(word, known, 1)
+    return f", did you mean {near[0]}?" if near else otherwise
 
 
 def _listed() -> str:
