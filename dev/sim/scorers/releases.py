@@ -10,10 +10,9 @@ from argparse import Namespace
 from dataclasses import dataclass
 from multiprocessing import Pool
 
+from dev.sim.autoscaling import NAMESPACE, series_of_group
 from dev.sim.cases.drawn import PLANNED, vary
-from dev.sim.cloudwatch.autoscaling import NAMESPACE, series_of_group
-from dev.sim.cloudwatch.metrics import Metrics
-from dev.sim.cloudwatch.timeline import states
+from dev.sim.cloudwatch import Metrics, states
 from dev.sim.events import MINUTE, Case, Deploy, Leave
 from dev.sim.run import run_case
 from dev.sim.scorers import print_lines

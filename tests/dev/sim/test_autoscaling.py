@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from dev.sim.cloudwatch.autoscaling import Service, series_of_group
-from dev.sim.cloudwatch.metrics import Metrics
+from dev.sim.autoscaling import Service, series_of_group
+from dev.sim.cloudwatch import Metrics
 from kafka_lag_config.scaling import Scaling
 from kafka_lag_config.scaling_rules import Adjustment, ScalingRule, rules_of
 

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from dev.sim.cloudwatch.metrics import Metrics, Series
-from dev.sim.cloudwatch.timeline import contributor_states
+from dev.sim.cloudwatch import Metrics, Series, contributor_states
 
 QUERY = (
     'SELECT MAX(GroupStatus) FROM SCHEMA("KafkaLag","Cluster Name","Consumer Group") '

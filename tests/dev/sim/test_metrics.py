@@ -7,7 +7,7 @@ import io
 
 import pytest
 
-from dev.sim.cloudwatch.metrics import Metrics, Series
+from dev.sim.cloudwatch import Metrics, Series
 from kafka_lag import contract
 from kafka_lag.sinks.emf import EmfSink
 from kafka_lag.sinks.metric_sets import MetricSet

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Alarms over minutes: periods, late values, warm-up, and actions."""
+"""Alarms over minutes: periods, late values and warm-up."""
 
 from __future__ import annotations
 
@@ -8,13 +8,10 @@ from typing import Any
 
 import pytest
 
-from dev.sim.cloudwatch.metrics import Metrics, Series
-from dev.sim.cloudwatch.timeline import Invocation, invocations, states, transitions
-from kafka_lag_config.simulation.evaluation import ALARM, INSUFFICIENT_DATA, OK
+from dev.sim.cloudwatch import Metrics, Series, states, transitions
+from kafka_lag_config.simulation.evaluation import ALARM, OK
 
 LAG = Series.of("KafkaLag", "OffsetLag", {"Cluster Name": "shop"})
-TOPIC = "arn:aws:sns:eu-west-1:111122223333:alarms"
-POLICY = "arn:aws:autoscaling:eu-west-1:111122223333:scalingPolicy:0a1b:resource/ecs/s:policyName/p"
 ALARM_ON_LAG: Mapping[str, Any] = {
     "Namespace": "KafkaLag",
     "MetricName": "OffsetLag",
@@ -26,7 +23,6 @@ ALARM_ON_LAG: Mapping[str, Any] = {
     "Threshold": 10,
     "ComparisonOperator": "GreaterThanThreshold",
     "TreatMissingData": "missing",
-    "AlarmActions": [TOPIC],
 }
 
 
@@ -69,21 +65,6 @@ def test_an_alarm_in_warm_up_waits_for_its_window_to_fill() -> None:
 def test_an_alarm_in_warm_up_waits_no_longer_than_its_time() -> None:
     warm: Mapping[str, Any] = {"WarmUpConfiguration": {"WarmUpPeriodDurationInMinutes": 10}}
     assert observed("-" * 15, **WARM_UP, **warm) == [(10, ALARM)]
-
-
-def test_a_topic_hears_of_changes_and_a_scaling_policy_of_every_minute() -> None:
-    alarm = {"AlarmActions": [TOPIC, POLICY], "OKActions": [TOPIC]}
-    done = invocations(alarm, [OK, ALARM, ALARM, INSUFFICIENT_DATA], start=7)
-    assert done == [
-        Invocation(7, TOPIC, OK),
-        Invocation(8, TOPIC, ALARM),
-        Invocation(8, POLICY, ALARM),
-        Invocation(9, POLICY, ALARM),
-    ]
-
-
-def test_an_alarm_whose_actions_are_off_does_nothing() -> None:
-    assert invocations({"AlarmActions": [TOPIC], "ActionsEnabled": False}, [ALARM]) == []
 
 
 def test_the_band_of_an_anomaly_alarm_is_given() -> None:

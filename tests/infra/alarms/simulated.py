@@ -11,7 +11,7 @@ import io
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
-from dev.sim.cloudwatch.metrics import Metrics
+from dev.sim.cloudwatch import Metrics
 from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.evaluate import evaluate
 from kafka_lag.lag.group_settings import ByName, Rules

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import pytest
 
-from dev.sim.cloudwatch.autoscaling import Service, series_of_group
-from dev.sim.cloudwatch.metrics import Metrics
+from dev.sim.autoscaling import Service, series_of_group
+from dev.sim.cloudwatch import Metrics
 from kafka_lag_config.scaling import Scaling
 from kafka_lag_config.scaling_rules import rules_of
 from kafka_lag_config.simulation.evaluation import Assumptions

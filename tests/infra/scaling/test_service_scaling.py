@@ -9,8 +9,8 @@ import pytest
 from aws_cdk import App, Environment, Stack
 from aws_cdk.assertions import Template
 
-from dev.sim.cloudwatch.alarms import Watched
-from dev.sim.cloudwatch.autoscaling import watched_by
+from dev.sim.autoscaling import watched_by
+from dev.sim.cloudwatch import Watched
 from kafka_lag_cdk.scaling import ScaledService
 from kafka_lag_config.cluster import Cluster
 from kafka_lag_config.scaling_rules import ScalingRule, rules_of

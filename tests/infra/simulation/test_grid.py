@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dev.sim.cloudwatch.metrics import Metrics, Series
-from dev.sim.cloudwatch.timeline import contributor_states, states
+from dev.sim.cloudwatch import Metrics, Series, contributor_states, states
 from kafka_lag_config.simulation import evaluation
 from kafka_lag_config.simulation.evaluation import Assumptions, Counts
 from kafka_lag_config.simulation.grid import (

@@ -16,21 +16,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dev.sim.cloudwatch.alarms import MetricStat, Watched
-from dev.sim.cloudwatch.evaluation import state_of
-from dev.sim.cloudwatch.expressions import Expression
-from dev.sim.cloudwatch.metrics import Metrics, Series
+from dev.sim.cloudwatch import Metrics, Series, Watched
 from kafka_lag import contract
 from kafka_lag.contract.dimensions import dimension_value
 from kafka_lag_config.alarm_rules import OPERATORS, Operator
 from kafka_lag_config.scaling import GroupScaling
-from kafka_lag_config.scaling_rules import GroupMetric, ScalingRule
-from kafka_lag_config.simulation.evaluation import (
-    ALARM,
-    INSUFFICIENT_DATA,
-    Assumptions,
-    Counts,
-)
+from kafka_lag_config.scaling_rules import ScalingRule
+from kafka_lag_config.simulation.evaluation import ALARM, INSUFFICIENT_DATA, Assumptions, Counts
 
 # The names under which metrics are published here.
 CLUSTER, NAMESPACE = "orders", "KafkaLag"
@@ -49,73 +41,52 @@ def series_of_group(name: str, group: str, cluster: str = CLUSTER) -> Series:
 
 def watched_by(rule: ScalingRule, cluster: str = CLUSTER, interval_minutes: int = 1) -> Watched:
     """Returns the value that the rule's alarm compares with its threshold."""
-
-    def stat(metric: GroupMetric) -> MetricStat:
-        series = series_of_group(metric.name, metric.group, cluster)
-        return MetricStat(series, "Maximum", interval_minutes)
-
-    stats = {name: stat(metric) for name, metric in rule.metrics.items()}
+    stats = {
+        name: (series_of_group(metric.name, metric.group, cluster), "Maximum")
+        for name, metric in rule.metrics.items()
+    }
     if rule.expression is None:
         (only,) = stats.values()
         stats = {"metric": only}
     counts = Counts(*rule.periods(interval_minutes), "notBreaching")
-    expression = Expression(rule.expression or "metric")
-    operator = OPERATORS[rule.operator]
+    operator, expression = OPERATORS[rule.operator], rule.expression or "metric"
     return Watched(stats, expression, interval_minutes, operator, rule.threshold, counts)
 
 
-class _Cooldown:
-    """The cooldown of a policy after it acted."""
-
-    def __init__(self, seconds: int) -> None:
-        self._minutes = -(-seconds // _SECONDS)
-        self._until, self._added, self._out = 0, 0, True
-
-    def added(self, minute: int) -> int:
-        """Returns the tasks that count as part of the next step out."""
-        return self._added if minute < self._until and self._out else 0
-
-    def allows(self, minute: int, old: int, new: int) -> bool:
-        """Returns true if the number may change: out always, in once the cooldown is over."""
-        return new > old or (new < old and minute >= self._until)
-
-    def begin(self, minute: int, old: int, new: int) -> None:
-        self._added = self.added(minute) + new - old
-        self._out = new > old
-        self._until = minute + self._minutes
-
-    def end_after_removal(self) -> None:
-        if not self._out:
-            self._until = 0
-
-
 class _Policy:
-    """A rule's alarm and the step scaling policy that it runs."""
+    """A rule's alarm and the step scaling policy that it runs, with its cooldown."""
 
     def __init__(self, rule: ScalingRule, metrics: Metrics, assumed: Assumptions) -> None:
         self._rule, self._metrics, self._assumed = rule, metrics, assumed
         self._watched = watched_by(rule)
         self._above = rule.operator is not Operator.BELOW
         self._state, self._value = INSUFFICIENT_DATA, 0.0
-        self.cooldown = _Cooldown(rule.cooldown_seconds)
+        # The minute in which the cooldown ends, the tasks that were added, and whether any were.
+        self._until, self._added, self._out = 0, 0, True
 
     def wants(self, minute: int, tasks: int) -> int | None:
+        """Returns the number of tasks that the policy sets; None if it changes nothing."""
         values = self._watched.values(self._metrics, minute, self._assumed)
-        counts, undecided = self._watched.counts, self._assumed.undecided
-        self._state = state_of(self._watched.points(values), counts, self._state, undecided)
+        self._state = self._watched.decide(values, self._state, self._assumed)
         if self._state != ALARM:
             return None
-        adjustment = self._adjustment(self._compared(values))
+        adjustment = self._adjust(values)
         if adjustment is None:
             return None
         exact = self._rule.adjustment == "ExactCapacity"
         wanted = adjustment if exact else tasks + adjustment
         if not exact and adjustment > 0:
-            wanted = max(wanted - self.cooldown.added(minute), tasks)
-        return wanted if self.cooldown.allows(minute, tasks, wanted) else None
+            wanted = max(wanted - self._count_added(minute), tasks)
+        # Out always, in once the cooldown is over.
+        allowed = wanted > tasks or (wanted < tasks and minute >= self._until)
+        return wanted if allowed else None
 
-    def _adjustment(self, value: float) -> int | None:
-        breach = value - self._rule.threshold
+    def _adjust(self, values: Sequence[float | None]) -> int | None:
+        known = [value for value in values if value is not None][-self._watched.counts.periods :]
+        # If an alarm fires without any value, its last known value counts.
+        if known:
+            self._value = max(known) if self._above else min(known)
+        breach = self._value - self._rule.threshold
         for step in self._rule.steps:
             low = float("-inf") if step.lower is None else step.lower
             high = float("inf") if step.upper is None else step.upper
@@ -123,12 +94,20 @@ class _Policy:
                 return step.tasks
         return None
 
-    def _compared(self, values: list[float | None]) -> float:
-        known = [value for value in values if value is not None][-self._watched.counts.periods :]
-        if known:
-            self._value = max(known) if self._above else min(known)
-        # If an alarm fires without any value, its last known value counts.
-        return self._value
+    def _count_added(self, minute: int) -> int:
+        """Returns the tasks that count as part of the next step out."""
+        return self._added if minute < self._until and self._out else 0
+
+    def begin_cooldown(self, minute: int, change: int) -> None:
+        """Begins the cooldown after so many more tasks, or fewer."""
+        self._added = self._count_added(minute) + change
+        self._out = change > 0
+        self._until = minute - (-self._rule.cooldown_seconds // _SECONDS)
+
+    def end_cooldown_in(self) -> None:
+        """Ends the cooldown of a step in, because tasks were added."""
+        if not self._out:
+            self._until = 0
 
 
 class Service:
@@ -155,8 +134,8 @@ class Service:
         old, self.tasks = self.tasks, min(max(tasks, self._scaling.min), self._scaling.most)
         change = self.tasks - old
         if change:
-            policy.cooldown.begin(now, old, self.tasks)
+            policy.begin_cooldown(now, change)
         for other in self._policies if change > 0 else ():
             if other is not policy:
-                other.cooldown.end_after_removal()
+                other.end_cooldown_in()
         return change
