@@ -4,8 +4,8 @@
 A line has a name and statements, and lines further to the right continue it. `topic`, `group` and
 the times of `Case` describe the case. Any other statement is an event and its arguments, after the
 time at which it happens (`600/1500`: at 600 s and then each 1,500 s within an hour; `10m/1h/9h`:
-within nine hours). `40m` and `2h` are seconds, `9:02` hours, `60/6` the rates of six partitions
-that get 60 records/s together. A word in capitals stands for a text, and a name without statements
+within nine hours). `40m` and `2h` are seconds, `60/6` the rates of six partitions that get 60
+records/s together. A word in capitals stands for a text, and a name without statements
 begins a section.
 """
 
@@ -47,9 +47,6 @@ def value_of(word: str) -> Any:
         return skew(count, {number: weight}, *times)
     if "," in word:
         return tuple(value_of(each) for each in word.split(",") if each)
-    if ":" in word and word[0].isdigit():
-        hour, minutes = map(int, word.split(":"))
-        return hour + minutes / 60
     if "/" in word:
         rate, count = word.split("/")
         return even(int(count), float(rate))

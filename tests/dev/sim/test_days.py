@@ -16,18 +16,17 @@ from dev.sim.cases.days import HOUR, day, merge
 from dev.sim.cases.drawn import draw_cases, draw_days
 from dev.sim.day_truth import KEEP_EVERY, Planted, find_planted
 from dev.sim.days import DATE, write_day
-from dev.sim.events import Case, Delete, MissRuns, Reset
+from dev.sim.events import Case, MissRuns
 from dev.sim.scorers.incidents import judge
 from dev.sim.truth import BEHIND, GONE, NO_RUNS, REWOUND, SLA_MISSED, STALLED, STOPPED, UNKNOWN
 from dev.sim.world import Staged
-from kafka_lag import contract
 
 WATCHED = 6.0
 
 
-def find(*happens: days.Happens, **more: Any) -> list[Planted]:
+def find(happens: str) -> list[Planted]:
     """What is true of the first hours of a day."""
-    case = replace(day("one", *happens, **more), watched=WATCHED * HOUR)
+    case = replace(day("one", happens), watched=WATCHED * HOUR)
     world = Staged(case).world
     world.keep_every = KEEP_EVERY
     for _ in range(case.runs):
@@ -46,33 +45,33 @@ def say(one: Planted) -> tuple[object, ...]:
 
 
 @pytest.mark.parametrize(
-    ("happens", "more", "right"),
+    ("happens", "right"),
     [
-        (days.away(1, 2), {}, [("g", STOPPED, 1, 2.5)]),
-        (days.away(1, 1.1), {}, []),
-        (days.away(-5), {}, [("g", STOPPED, None, None)]),
-        ((*days.hang(1, 1.5), *days.away(1.5, 3)), {}, [("g", STOPPED, 1, 4)]),
-        (days.hang(5, 5.8), {}, [("g", STALLED, 5, None)]),
-        (days.stick(1, 2, 1), {}, [("g", STALLED, 1, 2.5)]),
-        (days.slow(1, 2.5, 0.3), {}, [("g", BEHIND, 1, 3.03)]),
-        (days.hang(1, 1.1), {"sla_seconds": 60.0}, [("g", SLA_MISSED, STALLED, 1, 1.15)]),
-        (((1, Reset("g", HOUR)),), {}, [("g", REWOUND, 1, 1.5)]),
-        ((*days.hang(1), (2, Delete("g"))), {}, [("g", STALLED, 1, 2)]),
-        (((2, Delete("g")),), {}, [("g", GONE, 2, 2)]),
-        (days.unread(1, 2, contract.DENIED), {}, [("g", UNKNOWN, 1, 2)]),
-        ((*days.hang(1, 3), *days.unread(2, 2.5, contract.DENIED)), {}, [("g", STALLED, 1, 4)]),
-        (((1, MissRuns(HOUR)),), {}, [("runs", NO_RUNS, 1, 2)]),
+        ("1h Leave g; 2h Join g 2", [("g", STOPPED, 1, 2.5)]),
+        ("1h Leave g; 1.1h Join g 2", []),
+        ("-5h Leave g", [("g", STOPPED, None, None)]),
+        ("1h Hang g lasts=30m; 1.5h Leave g; 3h Join g 2", [("g", STOPPED, 1, 4)]),
+        ("5h Hang g lasts=48m", [("g", STALLED, 5, None)]),
+        ("1h Poison g 1 lasts=1h", [("g", STALLED, 1, 2.5)]),
+        ("1h Slow g 1666.7 lasts=1.5h", [("g", BEHIND, 1, 3.03)]),
+        ("1h Hang g lasts=6m; sla_seconds=60", [("g", SLA_MISSED, STALLED, 1, 1.15)]),
+        ("1h Reset g 1h", [("g", REWOUND, 1, 1.5)]),
+        ("1h Hang g; 2h Delete g", [("g", STALLED, 1, 2)]),
+        ("2h Delete g", [("g", GONE, 2, 2)]),
+        ("1h Unread denied g lasts=1h", [("g", UNKNOWN, 1, 2)]),
+        ("1h Hang g lasts=2h; 2h Unread denied g lasts=30m", [("g", STALLED, 1, 4)]),
+        ("1h MissRuns 1h", [("runs", NO_RUNS, 1, 2)]),
     ],
 )
 def test_an_incident_has_the_times_of_what_happened(
-    happens: days.Happens, more: dict[str, Any], right: list[tuple[object, ...]]
+    happens: str, right: list[tuple[object, ...]]
 ) -> None:
-    assert right == [say(one) for one in find(happens, **more)]
+    assert right == [say(one) for one in find(happens)]
 
 
 def test_who_stands_loses_what_is_deleted_and_nothing_else() -> None:
-    (found,) = find(days.hang(1, 4), rates=(2.0,), kept=1)
-    (short,) = find(days.hang(1, 1.5), rates=(2.0,), kept=1)
+    (found,) = find("1h Hang g lasts=3h; rates=2, kept=1")
+    (short,) = find("1h Hang g lasts=30m; rates=2, kept=1")
 
     assert found.lost is not None
     assert found.lost[0] < 2 * 2 * HOUR < found.lost[1]
@@ -81,7 +80,7 @@ def test_who_stands_loses_what_is_deleted_and_nothing_else() -> None:
 
 
 def test_a_member_that_left_while_it_hung_does_not_come_back() -> None:
-    case = day("one", days.hang(1, 3), days.away(2, 4, 1))
+    case = day("one", "1h Hang g lasts=2h; 2h Leave g; 4h Join g")
     world = Staged(replace(case, watched=5 * HOUR)).world
     members = []
     for _ in range(case.runs):
@@ -92,7 +91,7 @@ def test_a_member_that_left_while_it_hung_does_not_come_back() -> None:
     assert hour == [2, 2, 0, 0, 1]
 
 
-ONE = day("one", days.hang(9, 11))
+ONE = day("one", "9h Hang g lasts=2h")
 MIDNIGHT = datetime.combine(DATE, datetime.min.time(), UTC)
 STALL = Planted(
     who="g",
@@ -155,7 +154,7 @@ def test_an_incident_is_said_once() -> None:
 
 
 def test_days_in_one_cluster_have_their_names() -> None:
-    other = day("two", days.unread(1, 2, contract.DENIED, topic="t"))
+    other = day("two", "1h Unread denied topic=t lasts=1h")
     made = merge("both", [ONE, other])
 
     assert (list(made.groups), list(made.topics)) == (["one", "two"], ["one-t", "two-t"])
@@ -173,7 +172,7 @@ def test_a_seed_draws_its_cases_and_days() -> None:
 
 
 def test_a_run_sees_what_happened_before_its_time(tmp_path: Path) -> None:
-    case = replace(day("one", days.away(1, 2)), warm_up=HOUR, watched=3 * HOUR)
+    case = replace(day("one", "1h Leave g; 2h Join g 2"), warm_up=HOUR, watched=3 * HOUR)
     count = write_day(tmp_path, "blå & 1/2", Staged(case).world, watched=3 * HOUR, every=10)
     places = [
         str(path.relative_to(tmp_path))
