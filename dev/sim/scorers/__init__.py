@@ -4,12 +4,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TypeAlias
 
 from rich.console import Console
 from rich.table import Table
 
+# The cells of a verdict, and what is wrong; nothing if all is right.
+Line: TypeAlias = tuple[Sequence[object], str]
 
-def print_lines(title: str, columns: str, lines: Iterable[tuple[Sequence[object], str]]) -> bool:
+
+def print_lines(title: str, columns: str, lines: Iterable[Line]) -> bool:
     """Prints the cells and faults of each line; returns True if there are no faults."""
     table, right = Table(*columns.split(" | "), "fault", title=title), True
     for cells, fault in lines:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import zlib
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -18,7 +17,7 @@ from dev.sim.cases.logs import CASES, HOUR, MINUTE, MOVING, WIDE, Case
 from dev.sim.reading import FIRST, Floats, Layout, Sight
 from dev.sim.records import RecordIndex
 from dev.sim.run import run
-from dev.sim.scorers import print_lines
+from dev.sim.scorers import Line, print_lines
 from dev.sim.truth import record_ages
 from kafka_lag import contract
 from kafka_lag.lag.columns import Strings
@@ -104,26 +103,8 @@ class Planted:
         return ages[0], ages[1]
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """What a run comes to. `p95` of the errors is in seconds, and `share` of what is allowed.
-
-    `beyond`: seconds by which the worst age is farther off than stated. `faults`: the faults in
-    words.
-    """
-
-    case: str
-    run: str
-    rows: int
-    p95: float
-    share: float
-    beyond: float
-    look_ups: int
-    faults: tuple[str, ...]
-
-
-def score(case: Case, seed: int) -> Iterator[Verdict]:
-    """Yields a verdict on each of the runs."""
+def score(case: Case, seed: int) -> Iterator[Line]:
+    """Yields a verdict on each of the runs: how far off the ages are, and their cost."""
     for name in RUNS:
         past = 0 if name in (COLD, AGAIN) else _HOUR_OF_RUNS
         world = Planted(case, seed, past, moves=name == MOVED, looks=name != BLIND)
@@ -134,10 +115,10 @@ def score(case: Case, seed: int) -> Iterator[Verdict]:
             allowed_lag=ByName.of([("", case.allowed_lag)]),
         )
         reports = list(run(world, past + 1 + more, rules, FIRST - past * MINUTE, world.index))
-        yield judge(case, name, world, reports)
+        yield _judge(case, name, world, reports)
 
 
-def judge(case: Case, name: str, world: Planted, reports: Sequence[LagReport]) -> Verdict:
+def _judge(case: Case, name: str, world: Planted, reports: Sequence[LagReport]) -> Line:
     """Returns the verdict on the last of the runs."""
     rows = reports[-1].snapshot.group_partitions
     came, by_clock = world.true_ages(int(rows.numbers("read_at").values[0]))
@@ -153,14 +134,19 @@ def judge(case: Case, name: str, world: Planted, reports: Sequence[LagReport]) -
         "impossible numbers": any(map(_is_impossible, reports)),
         "too many look-ups": look_ups > _allow_look_ups(case, name, reports, rows),
     }
-    wrong = tuple(words for words, is_so in faults.items() if is_so)
-    return Verdict(case.name, name, len(lag), p95, share, beyond, look_ups, wrong)
+    off = ("-", "-") if name == BLIND else (f"{p95:.3g}", f"{share:.0%}")
+    cells = case.name, name, f"{len(lag):,}", *off, f"{beyond:.3g}", f"{look_ups:,}"
+    return cells, ", ".join(words for words, is_so in faults.items() if is_so)
 
 
 def compare(
     came: Floats, by_clock: Floats, said: Floats, error: Floats
 ) -> tuple[float, float, float]:
-    """Returns `p95`, `share` and `beyond` of a verdict by true ages and stated ages, in s."""
+    """Returns how far stated ages are off the true ones, in s: three figures.
+
+    The 95th percentile; that of the share of what is allowed; and by how much the worst age is
+    farther off than stated.
+    """
     true = np.where(by_clock >= 0, by_clock, came)
     errors = np.where(np.isnan(said), np.inf, np.abs(said - true))
     allowed = np.maximum(_ALLOWED, _ALLOWED_SHARE * true)
@@ -210,12 +196,5 @@ def print_verdicts(options: Namespace) -> bool:
     """Prints a line for each run of each case; without look-ups only the stated error counts."""
     chosen = [case for case in CASES if case.name.startswith(options.only)]
     columns = "case | run | rows | p95 off, s | of allowed | beyond, s | look-ups"
-    return print_lines(
-        "ages", columns, (_show(each) for case in chosen for each in score(case, options.seed))
-    )
-
-
-def _show(one: Verdict) -> tuple[tuple[str, ...], str]:
-    error = ("-", "-") if one.run == BLIND else (f"{one.p95:.3g}", f"{one.share:.0%}")
-    cells = one.case, one.run, f"{one.rows:,}", *error, f"{one.beyond:.3g}", f"{one.look_ups:,}"
-    return cells, ", ".join(one.faults)
+    lines = (line for case in chosen for line in score(case, options.seed))
+    return print_lines("ages", columns, lines)

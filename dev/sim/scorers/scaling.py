@@ -10,11 +10,12 @@ the number of tasks may change twice a day, with noise six times.
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from dev.sim.autoscaling import CLUSTER, Service, series_of_group
 from dev.sim.cases.services import (
     HOUR,
     PROMISE,
@@ -23,8 +24,7 @@ from dev.sim.cases.services import (
     constant_cases,
     store_cases,
 )
-from dev.sim.cloudwatch.autoscaling import CLUSTER, Service, series_of_group
-from dev.sim.cloudwatch.metrics import Metrics
+from dev.sim.cloudwatch import Metrics
 from dev.sim.reading import FIRST, MINUTE_MS
 from dev.sim.run import run as run_collector
 from dev.sim.scorers import print_lines
@@ -67,35 +67,21 @@ class Trace:
 START = 1
 
 
-class Deployed:
-    """The deployed alarms and policies of a service that is set to the tasks it needs."""
-
-    def __init__(self, case: Case, group: str) -> None:
-        keys = {"group": group, "ecs_cluster": "services", "service": group, "tasks": {}}
-        bounds = {"min": 1, "max": case.most, "partitions": case.partitions}
-        scaling = Scaling.model_validate({**keys, **bounds})
-        rules = rules_of(scaling)
-        self._metrics, self._group = Metrics(delay=_DELAY), group
-        self._names = {metric.name for rule in rules for metric in rule.metrics.values()}
-        self._service = Service(rules, scaling, self._metrics, START)
-
-    @property
-    def tasks(self) -> int:
-        """Returns the number of tasks that is set."""
-        return self._service.tasks
-
-    def minute(self, now: int, published: Mapping[str, float]) -> None:
-        """Takes the published values, and lets the policies act."""
-        for name in self._names & set(published):
-            self._metrics.put(series_of_group(name, self._group), now, published[name])
-        self._service.minute(now)
+def deploy(case: Case, group: str, metrics: Metrics) -> tuple[Service, set[str]]:
+    """Returns a service that is set to the tasks it needs, and the metrics that its alarms read."""
+    keys = {"group": group, "ecs_cluster": "services", "service": group, "tasks": {}}
+    bounds = {"min": 1, "max": case.most, "partitions": case.partitions}
+    scaling = Scaling.model_validate({**keys, **bounds})
+    rules = rules_of(scaling)
+    names = {metric.name for rule in rules for metric in rule.metrics.values()}
+    return Service(rules, scaling, metrics, START), names
 
 
 def run(cases: Sequence[Case]) -> list[Trace]:
     """Runs each case from one task on."""
     plant = Services(cases, [START] * len(cases))
-    groups = [group_name(at) for at in range(len(cases))]
-    deployed = [Deployed(case, group) for case, group in zip(cases, groups, strict=True)]
+    groups, metrics = [group_name(at) for at in range(len(cases))], Metrics(delay=_DELAY)
+    deployed = [deploy(case, group, metrics) for case, group in zip(cases, groups, strict=True)]
     tasks = ByName.of([("", TaskSettings(catch_up_seconds=PROMISE))])
     rules = Rules(lookup_budget=0, tasks=tasks)
     traces = [Trace(case) for case in cases]
@@ -108,12 +94,13 @@ def run(cases: Sequence[Case]) -> list[Trace]:
             for one in lag_sets(report, chosen, _LEVELS, CLUSTER)
         }
         ages = plant.ages()
-        for at, (trace, service) in enumerate(zip(traces, deployed, strict=True)):
+        for at, (trace, (service, names)) in enumerate(zip(traces, deployed, strict=True)):
             if minute >= trace.case.minutes:
                 continue
-            old = service.tasks
-            service.minute(minute, published.get(groups[at], {}))
-            if service.tasks != old:
+            values = published.get(groups[at], {})
+            for name in names & set(values):
+                metrics.put(series_of_group(name, groups[at]), minute, values[name])
+            if service.minute(minute):
                 plant.change(at, service.tasks)
             trace.wanted.append(service.tasks)
             trace.age.append(float(ages[at]))

@@ -12,7 +12,7 @@ from __future__ import annotations
 from argparse import Namespace
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from multiprocessing import Pool
 from typing import Any
 
@@ -22,7 +22,7 @@ from dev.sim.cases.drawn import SETS
 from dev.sim.events import MINUTE, WINDOW, Case
 from dev.sim.reading import Floats, Mask
 from dev.sim.run import run
-from dev.sim.scorers import print_lines
+from dev.sim.scorers import Line, print_lines
 from dev.sim.truth import ages
 from dev.sim.world import GroupState, Staged
 from kafka_lag import contract
@@ -33,16 +33,6 @@ from kafka_lag.lag.group_settings import ByName, Rules
 _SLACK = 2 * MINUTE
 _STANDING = (contract.STOP, contract.STALL)
 Key = tuple[str, str, int]
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """How many statuses of a case were judged, how often each rule was broken, and where first."""
-
-    case: str
-    judged: int
-    wrong: Counter[str] = field(default_factory=Counter)
-    first: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +48,8 @@ class Truth:
     excused: Mask
 
 
-def score(case: Case) -> Verdict:
-    """Returns the verdict on a case in memory."""
+def score(case: Case) -> Line:
+    """Returns a line on a case: how many statuses were judged, and what was wrong first."""
     world = Staged(case).world
     moments: dict[str, list[Floats]] = {group.name: [] for group in world.groups}
     said: list[Mapping[Key, str | None]] = []
@@ -69,7 +59,7 @@ def score(case: Case) -> Verdict:
         said.append(_read_statuses(report.snapshot.group_partitions))
         for group in world.groups:
             moments[group.name].append(_look(group))
-    verdict, first = Counter[str](), ""
+    wrong, first = Counter[str](), ""
     judged, begin = 0, round((case.warm_up + case.learnt) / MINUTE)
     for group in world.groups:
         delay, pause = case.groups[group.name].delay_seconds, case.pause
@@ -81,9 +71,10 @@ def score(case: Case) -> Verdict:
                     continue
                 judged += 1
                 if fault := find_fault(statuses[key], truth, (number, place), pause):
-                    verdict[fault] += 1
+                    wrong[fault] += 1
                     first = first or f"{key} in run {number}: {statuses[key]}, {fault}"
-    return Verdict(case.name, judged, verdict, first)
+    words = ", ".join(f"{count} {rule}" for rule, count in wrong.most_common())
+    return (case.name, f"{judged:,}", first), words
 
 
 def _look(group: GroupState) -> Floats:
@@ -152,11 +143,8 @@ def find_fault(
 
 def print_verdicts(options: Namespace) -> bool:
     """Prints a line for each case."""
-    lines = []
+    every = SETS[options.cases](options.seed)
     with Pool(2) as pool:
-        every = SETS[options.cases](options.seed)
         chosen = [each for each in every if each.name.startswith(options.only)]
-        for one in pool.map(score, chosen, chunksize=1):
-            words = ", ".join(f"{count} {rule}" for rule, count in one.wrong.most_common())
-            lines.append(((one.case, f"{one.judged:,}", one.first), words))
+        lines = pool.map(score, chosen, chunksize=1)
     return print_lines("statuses", "case | statuses judged | the first", lines)

@@ -20,7 +20,7 @@ import numpy as np
 from dev.sim.cases.services import KINDS, MINUTES, MOST, PROMISE, SEEN, Case, read_kind
 from dev.sim.reading import FIRST, Floats, Mask
 from dev.sim.run import run
-from dev.sim.scorers import print_lines
+from dev.sim.scorers import Line, print_lines
 from dev.sim.services import STEP_SECONDS, Services, group_name
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.group_settings import ByName, Rules, TaskSettings
@@ -99,31 +99,21 @@ def watch(services: Sequence[Case], *, follow: bool) -> list[Frame]:
     return [whole.where(names == group_name(at)) for at in range(len(services))]
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """What was said of a service, and what is true."""
-
-    name: str
-    said: str
-    true: str
-    right: bool
-
-
-def score(kind: str, services: Sequence[Case]) -> list[Verdict]:
+def score(kind: str, services: Sequence[Case]) -> list[Line]:
     """Returns a verdict on each service of a kind."""
     trials = try_numbers(services)
     runs = watch(services, follow=kind == "advised")
     return [judge(kind, *each) for each in zip(services, trials, runs, strict=True)]
 
 
-def judge(kind: str, service: Case, trial: Trial, runs: Frame) -> Verdict:
-    """Returns the verdict on a service by the rows of its runs."""
-    name, needed = service.name, runs.numbers("tasks_needed").to_list()
+def judge(kind: str, service: Case, trial: Trial, runs: Frame) -> Line:
+    """Returns the verdict on a service by the rows of its runs: what they say, and what is true."""
+    needed = runs.numbers("tasks_needed").to_list()
     if kind == "advised":
         path = " ".join(str(number) for number, _ in groupby(needed))
         last, fewest = needed[-1], trial.fewest
         right = last is not None and fewest is not None and abs(last - fewest) <= 1
-        return Verdict(name, path, str(fewest), right)
+        return (service.name, path, fewest), "" if right else "no"
     if kind == "enough":
         words = "no number", "a number"
         is_said, is_true = needed[-1] is None, trial.keeps_up(service.start)
@@ -135,7 +125,8 @@ def judge(kind: str, service: Case, trial: Trial, runs: Frame) -> Verdict:
         words = "a store is full", "too few tasks"
         is_said = bool(runs.numbers("shared_limit_members").known.any())
         is_true = trial.is_full(service.start, service.grows_to or service.start)
-    return Verdict(name, words[not is_said], words[not is_true], is_said is is_true)
+    cells = service.name, words[not is_said], words[not is_true]
+    return cells, "" if is_said is is_true else "no"
 
 
 def print_verdicts(options: Namespace) -> bool:
@@ -143,10 +134,8 @@ def print_verdicts(options: Namespace) -> bool:
     right = True
     for kind in KINDS:
         if chosen := [each for each in read_kind(kind) if each.name.startswith(options.only)]:
-            found = score(kind, chosen)
-            title = f"{kind}: {sum(each.right for each in found)} of {len(found)} right"
-            lines = [
-                ((each.name, each.said, each.true), "" if each.right else "no") for each in found
-            ]
+            lines = score(kind, chosen)
+            count = sum(not fault for _, fault in lines)
+            title = f"{kind}: {count} of {len(lines)} right"
             right &= print_lines(title, "service | says | is", lines)
     return right

@@ -67,4 +67,4 @@ def test_ages_of_a_case_are_right_in_each_run(name: str) -> None:
     (case,) = (each for each in CASES if each.name == name)
     found = list(score(replace(case, groups=4), seed=0))
 
-    assert [(each.run, each.faults) for each in found] == [(run, ()) for run in RUNS]
+    assert [(cells[1], fault) for cells, fault in found] == [(run, "") for run in RUNS]
