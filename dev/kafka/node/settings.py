@@ -114,9 +114,68 @@ def server_properties(
 
     `advertised` are addresses that clients get in place of the listeners' own.
     """
-    listeners = _listeners(node, advertised)
-    merged = _identity(node, nodes) | listeners | _security(node) | _quick(len(nodes))
-    return _render({**merged, **extra})
+    own = [f"{name}://{node.address(name)}" for name in PROTOCOLS]
+    offered = [f"{name}://{advertised.get(name, node.address(name))}" for name in PROTOCOLS]
+    mapping = [f"{name}:{name}" for name in PROTOCOLS]
+    copies = str(min(3, len(nodes)))
+    properties = {
+        "process.roles": "broker,controller",
+        "node.id": str(node.id),
+        "broker.rack": f"az{node.id}",
+        "controller.quorum.voters": ",".join(
+            f"{other.id}@{other.address(CONTROLLER)}" for other in nodes
+        ),
+        "log.dirs": str(node.data),
+        "listeners": ",".join([*own, f"{CONTROLLER}://{node.address(CONTROLLER)}"]),
+        "advertised.listeners": ",".join(offered),
+        "listener.security.protocol.map": ",".join([*mapping, f"{CONTROLLER}:PLAINTEXT"]),
+        "default.replication.factor": copies,
+        "offsets.topic.replication.factor": copies,
+        "transaction.state.log.replication.factor": copies,
+        "ssl.keystore.location": str(node.keystore),
+        "ssl.truststore.location": str(node.truststore),
+    }
+    return _render({**_ALWAYS, **properties, **extra})
+
+
+_SASL = "listener.name.sasl_ssl"
+# What each node has.
+_ALWAYS = {
+    "inter.broker.listener.name": "PLAINTEXT",
+    "controller.listener.names": CONTROLLER,
+    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    "allow.everyone.if.no.acl.found": "false",
+    "super.users": "User:ANONYMOUS;User:admin",
+    "sasl.enabled.mechanisms": ",".join(MECHANISMS),
+    **{
+        f"listener.name.{listener}.{mechanism.lower()}.sasl.jaas.config": _SCRAM_LOGIN
+        for listener in ("sasl_ssl", "sasl_plaintext")
+        for mechanism in MECHANISMS
+    },
+    f"{_SASL}.sasl.enabled.mechanisms": ",".join([*MECHANISMS, TOKENS]),
+    f"{_SASL}.oauthbearer.sasl.jaas.config": _TOKEN_LOGIN,
+    f"{_SASL}.oauthbearer.sasl.server.callback.handler.class": _TOKEN_CHECK,
+    "ssl.keystore.type": "PEM",
+    "ssl.truststore.type": "PEM",
+    "listener.name.ssl.ssl.client.auth": "required",
+    # A certificate's user is its common name, so that the permissions of that user are its own.
+    "ssl.principal.mapping.rules": "RULE:^.*CN=([^,]+).*$/$1/",
+    "auto.create.topics.enable": "false",
+    "offsets.topic.num.partitions": "6",
+    "transaction.state.log.min.isr": "1",
+    "transaction.state.log.num.partitions": "3",
+    "group.initial.rebalance.delay.ms": "0",
+    # Leaders move when somebody moves them, not five minutes after the start.
+    "auto.leader.rebalance.enable": "false",
+    "log.initial.task.delay.ms": "1000",
+    "log.retention.check.interval.ms": "1000",
+    "log.segment.delete.delay.ms": "1000",
+    "broker.heartbeat.interval.ms": "1000",
+    # A killed broker may register again only when its old session is over.
+    "broker.session.timeout.ms": "6000",
+    "num.network.threads": "2",
+    "num.io.threads": "4",
+}
 
 
 def format_properties(data: Path) -> str:
@@ -148,94 +207,3 @@ def meta_properties(node: Node, cluster_id: str) -> str:
 
 def _render(properties: Mapping[str, str]) -> str:
     return "".join(f"{name}={value}\n" for name, value in properties.items())
-
-
-def _identity(node: Node, nodes: list[Node]) -> dict[str, str]:
-    voters = ",".join(f"{other.id}@{other.address(CONTROLLER)}" for other in nodes)
-    return {
-        "process.roles": "broker,controller",
-        "node.id": str(node.id),
-        "broker.rack": f"az{node.id}",
-        "controller.quorum.voters": voters,
-        "log.dirs": str(node.data),
-    }
-
-
-def _listeners(node: Node, advertised: Mapping[Protocol, str]) -> dict[str, str]:
-    own = [f"{name}://{node.address(name)}" for name in PROTOCOLS]
-    offered = [f"{name}://{advertised.get(name, node.address(name))}" for name in PROTOCOLS]
-    mapping = [f"{name}:{name}" for name in PROTOCOLS]
-    return {
-        "listeners": ",".join([*own, f"{CONTROLLER}://{node.address(CONTROLLER)}"]),
-        "advertised.listeners": ",".join(offered),
-        "listener.security.protocol.map": ",".join([*mapping, f"{CONTROLLER}:PLAINTEXT"]),
-        "inter.broker.listener.name": "PLAINTEXT",
-        "controller.listener.names": CONTROLLER,
-    }
-
-
-def _security(node: Node) -> dict[str, str]:
-    return (
-        _passwords()
-        | _tokens()
-        | _certificates(node)
-        | {
-            "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
-            "allow.everyone.if.no.acl.found": "false",
-            "super.users": "User:ANONYMOUS;User:admin",
-        }
-    )
-
-
-def _passwords() -> dict[str, str]:
-    logins = {
-        f"listener.name.{listener}.{mechanism.lower()}.sasl.jaas.config": _SCRAM_LOGIN
-        for listener in ("sasl_ssl", "sasl_plaintext")
-        for mechanism in MECHANISMS
-    }
-    return logins | {"sasl.enabled.mechanisms": ",".join(MECHANISMS)}
-
-
-def _tokens() -> dict[str, str]:
-    listener = "listener.name.sasl_ssl"
-    return {
-        f"{listener}.sasl.enabled.mechanisms": ",".join([*MECHANISMS, TOKENS]),
-        f"{listener}.oauthbearer.sasl.jaas.config": _TOKEN_LOGIN,
-        f"{listener}.oauthbearer.sasl.server.callback.handler.class": _TOKEN_CHECK,
-    }
-
-
-def _certificates(node: Node) -> dict[str, str]:
-    return {
-        "ssl.keystore.type": "PEM",
-        "ssl.keystore.location": str(node.keystore),
-        "ssl.truststore.type": "PEM",
-        "ssl.truststore.location": str(node.truststore),
-        "listener.name.ssl.ssl.client.auth": "required",
-        # A certificate's user is its common name, so that the permissions of that user are its own.
-        "ssl.principal.mapping.rules": "RULE:^.*CN=([^,]+).*$/$1/",
-    }
-
-
-def _quick(brokers: int) -> dict[str, str]:
-    copies = str(min(3, brokers))
-    return {
-        "auto.create.topics.enable": "false",
-        "default.replication.factor": copies,
-        "offsets.topic.replication.factor": copies,
-        "offsets.topic.num.partitions": "6",
-        "transaction.state.log.replication.factor": copies,
-        "transaction.state.log.min.isr": "1",
-        "transaction.state.log.num.partitions": "3",
-        "group.initial.rebalance.delay.ms": "0",
-        # Leaders move when somebody moves them, not five minutes after the start.
-        "auto.leader.rebalance.enable": "false",
-        "log.initial.task.delay.ms": "1000",
-        "log.retention.check.interval.ms": "1000",
-        "log.segment.delete.delay.ms": "1000",
-        "broker.heartbeat.interval.ms": "1000",
-        # A killed broker may register again only when its old session is over.
-        "broker.session.timeout.ms": "6000",
-        "num.network.threads": "2",
-        "num.io.threads": "4",
-    }
