@@ -8,26 +8,12 @@ NAME. Its events are written in the words of `dev.sim.live.planting`.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from contextlib import ExitStack
 from typing import Self
 
-from confluent_kafka import Producer
-
-from dev.faults.proxy import Proxies
 from dev.kafka import KafkaCluster
 from dev.kafka.jars import CONSUMER_PROTOCOL, BrokerFeature
 from dev.kafka.readiness import READY_WITHIN, wait_until
-from dev.sim.live.logs import History
-from dev.sim.live.planting import (
-    TOPIC,
-    Planting,
-    Scenario,
-    plant,
-    read_scenarios,
-    take_steps,
-)
-from dev.sim.live.stage import Scene
-from dev.sim.live.writer import Writer
+from dev.sim.live.planting import TOPIC, Planted, Planting, Scenario, read_scenarios
 
 # Whole segments are deleted, also by age; 1 MiB is the least.
 GROUPS: Mapping[str, Scenario] = {
@@ -74,7 +60,7 @@ class _Shown(Planting):
         return f"{name}-{self.prefix}" if name == TOPIC else self.prefix
 
 
-class Traffic:
+class Traffic(Planted):
     """A context manager that runs groups, of which each has committed in all partitions then.
 
     `names` are those of the groups, all possible ones by default. Topics and groups are left
@@ -82,46 +68,28 @@ class Traffic:
     """
 
     def __init__(self, cluster: KafkaCluster, names: Collection[str] | None = None) -> None:
-        self._cluster, self._stack = cluster, ExitStack()
-        self._names = possible() if names is None else names
-        self._on: list[tuple[Scenario, Planting]] = []
+        chosen = possible() if names is None else names
+        super().__init__(cluster, [GROUPS[name] for name in chosen], kind=_Shown)
 
     def __enter__(self) -> Self:
-        config = self._cluster.client_config(protocol="PLAINTEXT") | {"log_level": 0}
-        scene = Scene(self._cluster, self._stack.enter_context(Writer(config)), Proxies({}))
-        producer, self._scene = Producer(config), scene
-        self._on = [
-            (each, _Shown(each.case, scene, History(), producer))
-            for each in map(GROUPS.__getitem__, self._names)
-        ]
-        self._stack.callback(self._end)
-        plant(self._on)
+        super().__enter__()
         wait_until(
-            lambda: all(None not in on.read_commits().values() for _, on in self._on),
+            lambda: all(None not in on.read_commits().values() for _, on in self.on),
             what="a commit of each partition",
         )
         return self
 
     def go_wrong(self) -> None:
         """Begins the troubles that groups are named for."""
-        for scenario, on in self._on:
-            take_steps(scenario.change, on)
-
-    def __exit__(self, *_: object) -> None:
-        self._stack.close()
-
-    def _end(self) -> None:
-        self._scene.over.set()
-        for _, on in self._on:
-            on.tear_down()
+        self.change()
 
     @property
     def errors(self) -> list[tuple[str, str]]:
         """Groups to which something else happened, and what."""
-        return self._scene.errors
+        return self.scene.errors
 
     def wait_until_ready(self, timeout: float = READY_WITHIN) -> None:
         """Begins the troubles, and waits until retention has overtaken a group."""
         self.go_wrong()
-        (on,) = (on for scenario, on in self._on if scenario.title == "expiring")
+        (on,) = (on for scenario, on in self.on if scenario.title == "expiring")
         wait_until(on.is_overtaken, what="a group behind retention", timeout=timeout)

@@ -10,25 +10,21 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 from threading import Lock, Thread
 from typing import Self
 
-from confluent_kafka import KafkaException, Producer
+from confluent_kafka import KafkaException
 from confluent_kafka.admin import NewPartitions
 
-from dev.faults.proxy import Proxies
 from dev.kafka import KafkaCluster, KafkaClusterError
 from dev.kafka.access import wait_for
 from dev.kafka.jars import CONSUMER_PROTOCOL
 from dev.kafka.readiness import wait_until
 from dev.kafka.records import commit_offsets, delete_records
-from dev.sim.live.logs import History, Log
-from dev.sim.live.planting import TOPIC, Planting, plant, read_scenarios
-from dev.sim.live.stage import Scene
-from dev.sim.live.writer import Writer
+from dev.sim.live.logs import Log
+from dev.sim.live.planting import TOPIC, Planted, read_scenarios
 from dev.truth.scenarios import read_logs
 
 PREFIX = "faulty-"
@@ -59,58 +55,47 @@ _HABITS = {"ends": 0, "near": 2, "far": 40, "rests": 0, "wanders": 5}
 CHURN, TRANSACTIONS = "faulty-churn", "faulty-transactions"
 
 
-class Traffic:
+class Traffic(Planted):
     """A context manager: all of it at work, and written down in `history`."""
 
     def __init__(self, cluster: KafkaCluster, seed: int) -> None:
-        self.history, self.errors = History(), list[str]()
-        self._cluster, self._rng = cluster, random.Random(seed)  # noqa: S311 - traffic, not secrets
-        self._stack, self._threads = ExitStack(), list[Thread]()
-        self._config = cluster.client_config(protocol="PLAINTEXT") | {"log_level": 0}
         scenarios = read_scenarios(_SCENARIOS)
         if CONSUMER_PROTOCOL.missing:
             del scenarios[-1]
-        writer = Writer({**self._config, **_SURELY}, seed, self.history.take)
-        self._scene = Scene(cluster, writer, Proxies({}))
-        producer = Producer({**self._config, **_SURELY})
-        self._on = [(e, Planting(e.case, self._scene, self.history, producer)) for e in scenarios]
-        self.on = {on.prefix: on for _, on in self._on}
-        self.topics = {f"{prefix}.{TOPIC}": on for prefix, on in self.on.items()}
+        super().__init__(cluster, scenarios, _SURELY, seed=seed)
+        self.errors, self._threads = list[str](), list[Thread]()
+        self._cluster, self._rng = cluster, random.Random(seed)  # noqa: S311 - traffic, not secrets
+        self._by_prefix = {on.prefix: on for _, on in self.on}
+        self.topics = {f"{prefix}.{TOPIC}": on for prefix, on in self._by_prefix.items()}
         self.committers = [f"{PREFIX}{habit}-{n}" for n in range(2) for habit in _HABITS]
         # A fault holds it while it deletes topics or groups, so that no commit is made meanwhile.
         self._committing = Lock()
 
     def __enter__(self) -> Self:
-        with ExitStack() as stack:
-            stack.enter_context(self._scene.writer)
-            stack.callback(self._end)
-            plant(self._on)
-            self._stack = stack.pop_all()
-        self._start(self._commit)
-        self._start(self._write_transactions)
+        super().__enter__()
+        for act in (self._commit, self._write_transactions):
+            self._threads.append(Thread(target=self._run, args=(act,), daemon=True))
+            self._threads[-1].start()
         return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stack.close()
 
     @property
     def groups(self) -> list[str]:
         """Returns all groups, with members and without."""
-        return [*self.committers, *(name for on in self.on.values() for name in on.names.values())]
+        return [*self.committers, *(name for _, on in self.on for name in on.names.values())]
 
     def finish(self) -> None:
         """Ends the writing, and reads back the brokers' commits and records."""
-        self._scene.over.set()
+        self.scene.over.set()
         for thread in self._threads:
             thread.join(_STOPS_WITHIN)
-        self._scene.writer.streams.clear()
+        self.scene.writer.streams.clear()
         time.sleep(_LANDS_WITHIN)
         read_logs(self._cluster, self.history)
 
     def recreate(self, pause: float) -> None:
         """Deletes a topic, and creates it again after so many seconds."""
-        on, topic = self.on[CHURN], f"{CHURN}.{TOPIC}"
-        self._scene.writer.streams.pop(topic)
+        on, topic = self._by_prefix[CHURN], f"{CHURN}.{TOPIC}"
+        self.scene.writer.streams.pop(topic)
         time.sleep(_LANDS_WITHIN)
         with self._committing:
             logs = self._logs(topic)
@@ -121,19 +106,19 @@ class Traffic:
             admin = self._cluster.admin()
             wait_until(lambda: topic not in admin.list_topics(timeout=5).topics, what="it gone")
             on.create_topics()
-        self._scene.writer.add(topic, on.case.topics[TOPIC])
+        self.scene.writer.add(topic, on.case.topics[TOPIC])
 
     def extend(self) -> bool:
         """Adds a partition; returns whether there was room for one."""
         topic = f"{CHURN}.{TOPIC}"
-        logs, stream = self._logs(topic), self._scene.writer.streams[topic].topic
+        logs, stream = self._logs(topic), self.scene.writer.streams[topic].topic
         if len(logs) >= _MOST_PARTITIONS:
             return False
         begun = time.time()
         more = [NewPartitions(topic, len(logs) + 1)]
         wait_for(self._cluster.admin().create_partitions(more))
         self.history.logs[topic, len(logs)].append(Log(begun))
-        self._scene.writer.add(topic, replace(stream, rates=(*stream.rates, stream.rates[0])))
+        self.scene.writer.add(topic, replace(stream, rates=(*stream.rates, stream.rates[0])))
         return True
 
     def purge(self, topic: str, left: int) -> bool:
@@ -179,7 +164,7 @@ class Traffic:
         """Commits for groups without members, each by its habit."""
         for group in self.committers:
             self._commit_once(group, 10)
-        while not self._scene.over.wait(self._rng.uniform(0.05, 0.3)):
+        while not self.scene.over.wait(self._rng.uniform(0.05, 0.3)):
             group = self._rng.choice(self.committers)
             habit = group.removeprefix(PREFIX).rpartition("-")[0]
             if habit == "rests" and self._rng.randrange(50):
@@ -188,26 +173,16 @@ class Traffic:
                 self._commit_once(group, _HABITS[habit])
 
     def _write_transactions(self) -> None:
-        while not self._scene.over.wait(self._rng.uniform(0.5, 2.0)):
+        while not self.scene.over.wait(self._rng.uniform(0.5, 2.0)):
             then = self._rng.choice(("aborts", *4 * ("commits",)))
             with suppress(KafkaException, KafkaClusterError):
-                self.on[TRANSACTIONS].write_transaction(2, 0.0, 0.0, then)
-
-    def _start(self, act: Callable[[], None]) -> None:
-        thread = Thread(target=partial(self._run, act), daemon=True)
-        self._threads.append(thread)
-        thread.start()
+                self._by_prefix[TRANSACTIONS].write_transaction(2, 0.0, 0.0, then)
 
     def _run(self, act: Callable[[], None]) -> None:
         try:
             act()
         except Exception as error:  # noqa: BLE001 - without this thread nothing moves
             self.errors.append(f"traffic failed: {type(error).__name__}: {error}")
-
-    def _end(self) -> None:
-        self._scene.over.set()
-        for _, on in self._on:
-            on.tear_down()
 
 
 def _end(log: Log) -> int:

@@ -18,24 +18,11 @@ from contextlib import ExitStack
 from itertools import product
 from pathlib import Path
 
-from confluent_kafka import KafkaException, Producer
+from confluent_kafka import KafkaException
 
-from dev.faults.proxy import Proxies
 from dev.kafka import KafkaCluster, KafkaClusterError
-from dev.sim.live.logs import AGE, LAG, History
-from dev.sim.live.planting import (
-    CHANGED,
-    FIRST,
-    HUNG,
-    SETTLED,
-    Planting,
-    Scenario,
-    plant,
-    read_scenarios,
-    take_steps,
-)
-from dev.sim.live.stage import Scene
-from dev.sim.live.writer import Writer
+from dev.sim.live.logs import AGE, LAG
+from dev.sim.live.planting import CHANGED, FIRST, HUNG, SETTLED, Planted, Scenario, read_scenarios
 from dev.truth.judge import Look, judge
 from dev.truth.page import Cells, list_cells, write_page
 from dev.truth.programs import INSTALLED, TOOL, Program, Running, look_with_tool, take_programs
@@ -52,18 +39,15 @@ _HUNG_BROKER = 3
 
 
 class Run:
-    """Scenarios on brokers, the programs that read them, and what those showed by phase."""
+    """Programs that read planted scenarios, and what those showed by phase."""
 
-    def __init__(self, scenarios: Sequence[Scenario], scene: Scene, history: History) -> None:
-        self._scene, self._history = scene, history
-        config = scene.cluster.client_config(protocol="PLAINTEXT") | {"log_level": 0}
-        producer = Producer({**config, "linger.ms": 2})
-        self.on = [(each, Planting(each.case, scene, history, producer)) for each in scenarios]
+    def __init__(self, planted: Planted) -> None:
+        self._planted, self._cluster = planted, planted.scene.cluster
         self._looks: dict[str, list[Look]] = defaultdict(list)
 
     def start(self, running: Sequence[Running], stack: ExitStack) -> None:
         """Starts one after the other, each until it shows a lag; that is its first look."""
-        prefixes = tuple(on.prefix for each, on in self.on if each.phase == FIRST) or ("",)
+        prefixes = tuple(on.prefix for each, on in self._planted.on if each.phase == FIRST) or ("",)
         for each in running:
             stack.enter_context(each)
             deadline, look = time.time() + _STARTS_WITHIN, each.look()
@@ -83,21 +67,21 @@ class Run:
             for number in range(looks):
                 time.sleep(max(0.0, began + number * _LOOKS_APART - time.time()))
                 self._looks[phase] += pool.map(Running.look, running)
-        by_tool = look_with_tool(self._scene.cluster)
+        by_tool = look_with_tool(self._cluster)
         self._looks[phase].append(by_tool)
         if phase == SETTLED:
             self._looks[FIRST].append(by_tool)
 
     def judge(self, programs: Sequence[Program]) -> Cells:
         """Judges the programs' values by the brokers' logs."""
-        read_logs(self._scene.cluster, self._history)
-        cells = {}
-        for scenario, on in self.on:
+        history, cells = self._planted.history, {}
+        read_logs(self._cluster, history)
+        for scenario, on in self._planted.on:
             keys = on.find_keys()
             for number, each in product((LAG, AGE), programs):
                 looks = [e for e in self._looks[scenario.phase] if e.program == each.name]
                 if number == LAG or each.age:
-                    cell = judge(number, self._history, keys, looks, each.interval)
+                    cell = judge(number, history, keys, looks, each.interval)
                     cells[number, scenario.title, each.name] = cell
         return cells
 
@@ -106,27 +90,22 @@ def run_scenarios(
     scenarios: Sequence[Scenario], programs: Sequence[Program], folder: Path
 ) -> Cells:
     """Runs everything once."""
-    history = History()
-    with KafkaCluster() as cluster, ExitStack() as stack:
-        bootstrap, config = cluster.bootstrap("PLAINTEXT"), {"log_level": 0}
-        config |= cluster.client_config(protocol="PLAINTEXT")
-        writer = stack.enter_context(Writer(config, delivered=history.take))
-        scene = Scene(cluster, writer, Proxies({}))
-        # Ends what goes on; members end with this process.
-        stack.callback(scene.over.set)
-        run = Run(scenarios, scene, history)
-        _say(f"planting {len(scenarios)} scenarios")
-        plant(run.on)
+    _say(f"planting {len(scenarios)} scenarios")
+    with ExitStack() as stack:
+        cluster = stack.enter_context(KafkaCluster())
+        planted = stack.enter_context(Planted(cluster, scenarios))
         running = [
-            Running(each, bootstrap, folder / each.name) for each in programs if each.name != TOOL
+            Running(each, cluster.bootstrap("PLAINTEXT"), folder / each.name)
+            for each in programs
+            if each.name != TOOL
         ]
         _say(f"starting {', '.join(each.program.name for each in running)}")
+        run = Run(planted)
         run.start(running, stack)
         run.watch(running, SETTLED)
         if any(each.phase == CHANGED for each in scenarios):
             _say("changing")
-            for each, on in run.on:
-                take_steps(each.change, on)
+            planted.change()
             run.watch(running, CHANGED)
         if any(each.phase == HUNG for each in scenarios):
             _say("a broker hangs")
@@ -135,7 +114,7 @@ def run_scenarios(
             cluster.resume(_HUNG_BROKER)
         for program in (each.program for each in running if not each.alive):
             _say(f"{program.name} has ended by itself")
-        for case, error in scene.errors:
+        for case, error in planted.scene.errors:
             _say(f"NOT AS PLANNED: {case}: {error}")
         return run.judge(programs)
 

@@ -12,15 +12,17 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from confluent_kafka import Producer
 from confluent_kafka.admin import NewPartitions
 
+from dev.faults.proxy import Proxies
+from dev.kafka import KafkaCluster
 from dev.kafka.access import wait_for
 from dev.kafka.readiness import NEVER_TIMES_OUT, wait_until
 from dev.kafka.records import commit_offsets, delete_records, listed, read_back, read_commits
@@ -29,6 +31,7 @@ from dev.sim.cases.text import Step, read_step
 from dev.sim.events import Case, Event, Group, Topic
 from dev.sim.live.logs import GroupPartition, History, Log
 from dev.sim.live.stage import Scene, Stage
+from dev.sim.live.writer import Writer
 
 TOPIC, GROUP = "orders", "billing"
 _ANSWERS_WITHIN = 60.0
@@ -54,16 +57,6 @@ class Scenario:
         on.create_topics()
         take_steps(self.before, on)
         on.start()
-
-
-def plant(planted: Sequence[tuple[Scenario, Planting]]) -> None:
-    """Plants scenarios side by side, and begins what goes on once all members have joined."""
-    with ThreadPoolExecutor(6) as pool:
-        list(pool.map(lambda each: each[0].set_up(each[1]), planted))
-    staged = [on for _, on in planted if on.case.groups]
-    wait_until(lambda: all(on.has_joined() for on in staged), what="every member in its group")
-    for on in staged:
-        on.begin()
 
 
 def take_steps(steps: Sequence[Step], on: Planting) -> None:
@@ -273,3 +266,57 @@ class Planting(Stage):
     def _begin_logs(self, topic: str, partitions: Sequence[int]) -> None:
         for number in partitions:
             self._history.logs[topic, number].append(Log(time.time()))
+
+
+class Planted:
+    """A context manager for scenarios side by side on brokers, with the `history` of their logs.
+
+    `settings` are producers' own. Topics and groups are left behind.
+    """
+
+    def __init__(
+        self,
+        cluster: KafkaCluster,
+        scenarios: Sequence[Scenario],
+        settings: Mapping[str, Any] | None = None,
+        *,
+        seed: int = 1,
+        kind: type[Planting] = Planting,
+    ) -> None:
+        self.history = History()
+        config = cluster.client_config(protocol="PLAINTEXT") | {"log_level": 0}
+        config |= settings or {}
+        self.scene = Scene(cluster, Writer(config, seed, self.history.take), Proxies({}))
+        producer = Producer({**config, "linger.ms": 2})
+        self.on: list[tuple[Scenario, Planting]] = [
+            (each, kind(each.case, self.scene, self.history, producer)) for each in scenarios
+        ]
+
+    def __enter__(self) -> Self:
+        self.scene.writer.__enter__()
+        try:
+            self._plant()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.scene.over.set()
+        for _scenario, on in self.on:
+            on.tear_down()
+        self.scene.writer.__exit__()
+
+    def _plant(self) -> None:
+        """Plants all, and begins what goes on once all members have joined."""
+        with ThreadPoolExecutor(6) as pool:
+            list(pool.map(lambda pair: pair[0].set_up(pair[1]), self.on))
+        staged = [on for _, on in self.on if on.case.groups]
+        wait_until(lambda: all(on.has_joined() for on in staged), what="every member in its group")
+        for planting in staged:
+            planting.begin()
+
+    def change(self) -> None:
+        """Makes the changes of the scenarios, one after the other."""
+        for scenario, on in self.on:
+            take_steps(scenario.change, on)

@@ -11,6 +11,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import numpy as np
+
 from dev.faults.proxy import Proxies, Proxy
 from dev.kafka import KafkaCluster, Protocol
 from dev.kafka.readiness import wait_until
@@ -26,7 +28,6 @@ from kafka_lag.brokers.source import KafkaSource, quiet_library
 from kafka_lag.collector import Collector
 from kafka_lag.errors import ReporterError
 from kafka_lag.lag.columns import Strings
-from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.group_settings import NameFilter, Rules, Tolerance
 from kafka_lag.lag.model import Snapshot
 from kafka_lag.settings import Settings
@@ -187,7 +188,7 @@ class _Wave:
                 self._say(f"run {taken_at}: {error}")
                 continue
             for each in self._watched:
-                self._look(each, only(snapshot, f"{each.stage.prefix}."))
+                self._look(each, strip_prefix(snapshot, f"{each.stage.prefix}."))
         source.close()
 
     def _look(self, watched: Watched, snapshot: Snapshot) -> None:
@@ -222,25 +223,15 @@ def _wait_for_next_run() -> int:
     return taken_at
 
 
-def only(snapshot: Snapshot, prefix: str) -> Snapshot:
+def strip_prefix(snapshot: Snapshot, prefix: str) -> Snapshot:
     """Returns the rows whose names begin with the prefix, without it."""
     frames = []
     for dataset in contract.DATASETS:
         frame = snapshot.dataset(dataset)
-        column = "topic" if dataset == contract.TOPIC_PARTITIONS else "consumer_group"
-        names = frame.strings(column)
-        mine = [name for name in set(names.to_list()) if name and name.startswith(prefix)]
-        frames.append(_without_prefix(frame.where(names.is_in(mine)), prefix))
+        for column in {"topic", "consumer_group"} & set(frame.columns):
+            names = [str(name or "") for name in frame.strings(column).to_list()]
+            own = np.array([name.startswith(prefix) for name in names], bool)
+            cut = Strings.of(name.removeprefix(prefix) for name in names if name.startswith(prefix))
+            frame = frame.where(own).with_columns(**{column: cut})
+        frames.append(frame)
     return Snapshot(snapshot.taken_at, *frames)
-
-
-def _without_prefix(frame: Frame, prefix: str) -> Frame:
-    columns = {
-        name: frame.strings(name) for name in ("topic", "consumer_group") if name in frame.columns
-    }
-    return frame.with_columns(
-        **{
-            name: Strings.of(word and str(word).removeprefix(prefix) for word in words.to_list())
-            for name, words in columns.items()
-        }
-    )
