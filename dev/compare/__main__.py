@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs two commits on the same input and prints every difference in their output.
 
-The output is metrics, snapshots, HTTP answers, messages, and tables and pages of reports. Both
-commits run with the libraries that are installed here.
+The output is metrics, snapshots, HTTP answers, and tables and pages of reports. Both commits run
+with the libraries that are installed here.
 """
 
 from __future__ import annotations
@@ -69,8 +69,8 @@ def _git(*words: str) -> None:
 def compare(trees: Sequence[Path], work: Path, *kinds: str) -> str:
     """Returns the differences of what two trees make, as git prints them; raises CompareError.
 
-    The name of a difference is the line of the thing whose values differ. Metrics, snapshots,
-    answers and messages are always compared, and what else is among the `kinds`.
+    The name of a difference is the line of the thing whose values differ. Reports are compared if
+    they are among the `kinds`.
     """
     places = [work / "old", work / "new"]
     running = [_start(tree, place, kinds) for tree, place in zip(trees, places, strict=True)]

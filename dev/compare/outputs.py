@@ -1,30 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the output of one commit for a fixed input, as text: `outputs.py FOLDER KIND...`.
+"""Writes the output of one commit for a fixed input, as text: `outputs.py FOLDER [reports]`.
 
 Each commit runs its own copy of this file, because names differ between commits. The input is a day
 with every fault that a report knows, and logs whose records are looked up by time. A file has a
-line for each row, request or message, and below it a line for each value.
+line for each row or request, and below it a line for each value.
 """
 
 from __future__ import annotations
 
 import io
 import json
-import logging
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 from urllib.parse import quote
 
-import boto3
 import pyarrow.parquet as pq
-from moto import mock_aws
 
 from dev.sim.cases.days import make_everything
 from dev.sim.cases.logs import CASES
+from dev.sim.days import run_report
 from dev.sim.reading import FIRST, MINUTE_MS, read_sight
 from dev.sim.run import Simulated
 from dev.sim.scorers.ages import Planted
@@ -35,11 +33,6 @@ from kafka_lag.lag.columns import Rows
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.model import ClusterReading, Problem, Throttled
 from kafka_lag.lag.time_index import LookUp, LookupResults, no_look_up
-from kafka_lag.notify.conditional_objects import S3ConditionalObjects
-from kafka_lag.notify.delivery import Channel
-from kafka_lag.notify.eventbridge import EventBridgeChannel
-from kafka_lag.notify.notifier import Notifier, StoredRuns
-from kafka_lag.notify.sns import SnsChannel
 from kafka_lag.settings import settings_of
 from kafka_lag.sinks.emf import EmfSink
 from kafka_lag.sinks.metric_sets import ConfiguredSink
@@ -48,34 +41,53 @@ from kafka_lag.views.app import answer
 from kafka_lag.views.http import Request
 from kafka_lag.views.latest_run import Snapshots
 from kafka_lag_config.document import normalised
-from kafka_lag_report.daily_report import main as write_report
 
-METRICS, SNAPSHOTS, VIEWS = "metrics", "snapshots", "views"
-MESSAGES, REPORTS = "messages", "reports"
+METRICS, SNAPSHOTS, VIEWS, REPORTS = "metrics", "snapshots", "views", "reports"
 _DAY_EVERY, _LOG_RUNS = 5, 3
 _LOGIN = {"bootstrap_servers": ["nowhere:9096"], "secret_id": "AmazonMSK_compared"}
-Runs: TypeAlias = Iterator[tuple[int, ClusterReading]]
+_KEYS = frozenset(
+    {
+        *("cluster", "dataset", "consumer_group", "topic", "partition_id", "leader", "hour"),
+        *("measure", "member_id", "client_id", "client_host", "kind", "since", "taken_at"),
+    }
+)
 
 
-class Outputs:
-    """Texts by kind and name. `sent` are messages that were not written yet."""
+class Replay:
+    """A source that returns the readings of a simulated cluster, which never hangs or throttles."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder, self.sent = folder, list[tuple[str, Any]]()
+    def __init__(self, look_up: LookUp) -> None:
+        self.next: ClusterReading
+        self._look_up = look_up
 
-    def write(self, kind: str, name: str, where: str, value: Any) -> None:
-        """Writes a value, which may hold others, below the line of its place."""
-        path = self._folder / kind / f"{name}.txt"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        lines = (f"  {line}" for line in flatten(value))
-        with path.open("a", encoding="utf-8") as file:
-            file.write("\n".join([where, *lines, ""]))
+    def read(self, _request: Any, _deadline: float) -> ClusterReading:
+        """Returns the next reading."""
+        return self.next
 
-    def write_sent(self, where: str) -> None:
-        """Writes the messages that were sent since the last call."""
-        for operation, message in self.sent:
-            self.write(MESSAGES, operation, where, message)
-        self.sent.clear()
+    def look_up(self, partitions: Frame, times: Rows, _deadline: float) -> LookupResults:
+        """Returns the answers of the time index."""
+        return self._look_up(partitions, times)
+
+    def not_responding(self) -> tuple[Problem, ...]:
+        """Returns nothing."""
+        return ()
+
+    def throttled(self) -> Throttled | None:
+        """Returns None."""
+        return None
+
+
+class _Quiet:
+    def warning(self, message: str, /) -> None:
+        pass
+
+
+def write(folder: Path, kind: str, name: str, where: str, value: Any) -> None:
+    """Writes a value, which may hold others, below the line of its place."""
+    path = folder / kind / f"{name}.txt"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a", encoding="utf-8") as file:
+        file.write("\n".join([where, *(f"  {line}" for line in flatten(value)), ""]))
 
 
 def flatten(value: Any, name: str = "") -> Iterator[str]:
@@ -95,88 +107,37 @@ def flatten(value: Any, name: str = "") -> Iterator[str]:
         yield f"{name} {value!r}"
 
 
-class Replay:
-    """A source that returns simulated readings for every request."""
-
-    def __init__(self, look_up: LookUp) -> None:
-        self.next: ClusterReading
-        self._look_up = look_up
-
-    def read(self, _request: Any, _deadline: float) -> ClusterReading:
-        """Returns the next reading."""
-        return self.next
-
-    def look_up(self, partitions: Frame, times: Rows, _deadline: float) -> LookupResults:
-        """Returns the answers of the time index."""
-        return self._look_up(partitions, times)
-
-    def not_responding(self) -> tuple[Problem, ...]:
-        """Returns nothing, because all brokers respond."""
-        return ()
-
-    def throttled(self) -> Throttled | None:
-        """Returns None, because there is no quota."""
-        return None
-
-
-class _Quiet:
-    def warning(self, message: str, /) -> None:
-        pass
-
-    info = warning
-
-
-def read(cluster: Simulated, minutes: int, every: int, midnight: int) -> Runs:
-    """Yields times and readings of a simulated cluster, from `midnight` on."""
-    layout = cluster.layout()
-    for minute in range(minutes):
-        cluster.live_a_minute()
-        at = midnight + minute * MINUTE_MS
-        if at >= FIRST and minute % every == 0 and (sight := cluster.sight()):
-            yield at, read_sight(layout, sight, at)
-
-
 def replay(
-    document: Mapping[str, Any], runs: Runs, look_up: LookUp, outputs: Outputs, root: Path
+    folder: Path,
+    root: Path,
+    document: Mapping[str, Any],
+    look_up: LookUp,
+    cluster: Simulated,
+    times: range,
+    every: int = 1,
 ) -> None:
-    """Collects a cluster's runs into the folder; writes metrics, messages and answers."""
+    """Collects a cluster's runs into `root`, each so many minutes; writes metrics and answers."""
     settings = settings_of(normalised({**_LOGIN, **document}))
     store, source, stream, taken_at = FolderStore(root), Replay(look_up), io.StringIO(), 0
     sink = ConfiguredSink(EmfSink(stream), settings.levels)
     # The clock stands still, so that the time of a run is never a difference.
     collector = Collector(settings, source, store, [sink], _Quiet(), lambda: 0.0)
-    channels: list[Channel] = [
-        SnsChannel(boto3.client("sns"), _topic(), chat=True),
-        EventBridgeChannel(boto3.client("events"), "status", lambda _: None),
-    ]
-    objects = S3ConditionalObjects(boto3.client("s3"), "compared")
-    notifier = Notifier(
-        channels,
-        StoredRuns(store),
-        objects,
-        _Quiet(),
-        clock=lambda: taken_at / 1_000,
-        owner="compared",
-    )
-    for taken_at, source.next in runs:
-        where = f"{settings.cluster} {taken_at}"
-        collector.run(taken_at)
-        for line in stream.getvalue().splitlines():
-            outputs.write(METRICS, settings.cluster, where, line)
-        stream.seek(stream.truncate(0))
-        notifier.notify({settings.cluster: taken_at})
-        outputs.write_sent(where)
+    layout = cluster.layout()
+    for minute, at in enumerate(times):
+        cluster.live_a_minute()
+        if at >= FIRST and minute % every == 0 and (sight := cluster.sight()):
+            taken_at, source.next = at, read_sight(layout, sight, at)
+            collector.run(taken_at)
+            for line in stream.getvalue().splitlines():
+                write(folder, METRICS, settings.cluster, f"{settings.cluster} {taken_at}", line)
+            stream.seek(stream.truncate(0))
     snapshots = Snapshots(store, lambda: taken_at / 1_000)
     for path in _list_paths(snapshots, settings.cluster, taken_at):
         request = Request.of("GET", *path.partition("?")[::2], {"host": "compared"})
         found = answer(request, snapshots, taken_at)
         body = found.body.decode(errors="backslashreplace")
         value = {"status": found.status, "headers": dict(found.headers), "body": body}
-        outputs.write(VIEWS, settings.cluster, path, value)
-
-
-def _topic() -> str:
-    return str(boto3.client("sns").create_topic(Name="status")["TopicArn"])
+        write(folder, VIEWS, settings.cluster, path, value)
 
 
 def _list_paths(snapshots: Snapshots, cluster: str, taken_at: int) -> Iterator[str]:
@@ -191,36 +152,30 @@ def _list_paths(snapshots: Snapshots, cluster: str, taken_at: int) -> Iterator[s
         yield from (f"{v3}/topic/{name}", f"{page}/topic/{name}")
 
 
-def write_files(outputs: Outputs, root: Path) -> None:
+def write_files(folder: Path, root: Path) -> None:
     """Writes rows of snapshots and of a report's tables, and its pages."""
     for path in sorted(path for path in root.rglob("[!._]*") if path.is_file()):
         place = path.relative_to(root)
         kind = SNAPSHOTS if place.parts[0] == SNAPSHOTS else REPORTS
         if path.suffix != ".parquet":
-            outputs.write(kind, place.parts[1], str(place), path.read_text("utf-8"))
+            write(folder, kind, place.parts[1], str(place), path.read_text("utf-8"))
             continue
         # Spark names its files by chance.
         where, table = str(place.parent), pq.ParquetFile(path).read()
-        outputs.write(kind, place.parts[1], where, {"types": table.schema.names})
+        write(folder, kind, place.parts[1], where, {"types": table.schema.names})
         names = [n for n in table.schema.names if n in _KEYS]
         rows = [(" ".join(str(row[n]) for n in names), row) for row in table.to_pylist()]
         for key, row in sorted(rows, key=lambda each: each[0]):
-            outputs.write(kind, place.parts[1], f"{where} {path.stem[:13]} {key}", row)
+            write(folder, kind, place.parts[1], f"{where} {path.stem[:13]} {key}", row)
 
 
-_KEYS = frozenset(
-    {
-        *("cluster", "dataset", "consumer_group", "topic", "partition_id", "leader", "hour"),
-        *("measure", "member_id", "client_id", "client_host", "kind", "since", "taken_at"),
-    }
-)
+def _list_times(begin: int, minutes: int) -> range:
+    return range(begin, begin + minutes * MINUTE_MS, MINUTE_MS)
 
 
-def main(folder: Path, kinds: list[str]) -> None:
+def main(folder: Path, *kinds: str) -> None:
     """Writes the outputs of the code that is imported here; reports only if they are a kind."""
-    logging.disable(logging.CRITICAL)
-    outputs, root = Outputs(folder), folder.with_name(f"{folder.name}-store")
-    day = make_everything()
+    root, day = folder.with_name(f"{folder.name}-store"), make_everything()
     slas = {f"^{name}$": each.sla_seconds for name, each in day.groups.items()}
     document: dict[str, Any] = {
         "cluster": day.name,
@@ -229,33 +184,16 @@ def main(folder: Path, kinds: list[str]) -> None:
         "sla_seconds": {pattern: seconds for pattern, seconds in slas.items() if seconds},
         "levels": {"drain_time": True, "members": True, "rebalancing": True},
     }
-    with mock_aws():
-        session = boto3.Session("local", "local", region_name="eu-west-1")
-        boto3.DEFAULT_SESSION = session
-        for event in ("sns.Publish", "sns.PublishBatch", "events.PutEvents"):
-            session.events.register(
-                f"provide-client-params.{event}",
-                lambda params, model, **_: outputs.sent.append((model.name, dict(params))),
-            )
-        here: Any = {"LocationConstraint": "eu-west-1"}
-        session.client("s3").create_bucket(Bucket="compared", CreateBucketConfiguration=here)
-        session.client("events").create_event_bus(Name="status")
-        begin = FIRST - round(day.warm_up) * 1_000
-        runs = read(Staged(day).world, day.runs, _DAY_EVERY, begin)
-        replay(document, runs, no_look_up, outputs, root)
-        for case in CASES:
-            logs = Planted(case, 0, 0, moves=False, looks=True)
-            runs = read(logs, _LOG_RUNS, 1, FIRST)
-            replay({"cluster": case.name}, runs, logs.index, outputs, root)
-        if REPORTS in kinds:
-            date = datetime.fromtimestamp(FIRST / 1_000, UTC)
-            words = ["--input", str(root), "--output", str(root), "--date", f"{date:%Y-%m-%d}"]
-            words += ["--topic-arn", _topic(), "--summary", "always"]
-            code = write_report(words, lambda: date + timedelta(2))
-            outputs.write(REPORTS, "job", "exit code", code)
-            outputs.write_sent("report")
-    write_files(outputs, root)
+    times = _list_times(FIRST - round(day.warm_up) * 1_000, day.runs)
+    replay(folder, root, document, no_look_up, Staged(day).world, times, _DAY_EVERY)
+    for case in CASES:
+        logs = Planted(case, 0, 0, moves=False, looks=True)
+        times = _list_times(FIRST, _LOG_RUNS)
+        replay(folder, root, {"cluster": case.name}, logs.index, logs, times)
+    if REPORTS in kinds:
+        run_report(root, datetime.fromtimestamp(FIRST / 1_000, UTC).date())
+    write_files(folder, root)
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2:])
+    main(Path(sys.argv[1]), *sys.argv[2:])
