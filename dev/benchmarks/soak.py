@@ -55,9 +55,6 @@ class Sample(NamedTuple):
     warnings: int
     slowest: float
 
-    def __str__(self) -> str:
-        return "".join(f"{each:>13.2f}" for each in self)
-
 
 def collect(seconds: float, reached: Reached) -> list[Sample]:
     """Collects each second, for so long; prints a line from time to time and returns them."""
@@ -71,20 +68,10 @@ def collect(seconds: float, reached: Reached) -> list[Sample]:
             if passed >= len(samples) * seconds / _SAMPLES:
                 # Objects that wait for Python's garbage collector are not a leak.
                 gc.collect()
-                descriptors = len(os.listdir("/proc/self/fd"))
-                samples.append(
-                    Sample(
-                        passed / 60,
-                        read_memory()[0] / 1e6,
-                        descriptors,
-                        threading.active_count(),
-                        runs,
-                        errors,
-                        warnings.count,
-                        slowest,
-                    )
-                )
-                print(samples[-1], flush=True)
+                descriptors, threads = len(os.listdir("/proc/self/fd")), threading.active_count()
+                process = read_memory()[0] / 1e6, descriptors, threads
+                samples.append(Sample(passed / 60, *process, runs, errors, warnings.count, slowest))
+                print("".join(f"{each:>13.2f}" for each in samples[-1]), flush=True)
                 slowest = 0.0
             time.sleep(max(0.0, taken_at / 1000 - time.time()))
             clock = time.monotonic()
