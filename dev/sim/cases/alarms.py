@@ -29,31 +29,11 @@ _DEPLOYED_SHARE = 0.7
 
 @dataclass(frozen=True, slots=True)
 class Track:
-    """The log end of a partition and the commit of a group, by step."""
+    """What each run sees of a group, a minute apart: the age, unread records, a moved commit."""
 
-    end: Ints
-    committed: Ints
-
-    @property
-    def runs(self) -> int:
-        """Returns the number of runs, a minute apart, that see it."""
-        return len(self.end) // A_MINUTE
-
-    def at_runs(self) -> Ints:
-        """Returns the step of each run."""
-        return np.arange(self.runs) * A_MINUTE
-
-    def ages(self) -> Floats:
-        """Returns seconds since the log passed each run's commit; 0 with nothing unread."""
-        at = self.at_runs()
-        appended = np.searchsorted(self.end, self.committed[at], side="right")
-        ages: Floats = np.maximum(at - appended, 0) * float(STEP_SECONDS)
-        return ages
-
-    def moves(self) -> Mask:
-        """Returns which runs see another commit than the run before."""
-        committed = self.committed[self.at_runs()]
-        return np.diff(committed, prepend=committed[0]) > 0
+    ages: Floats
+    lags: Ints
+    moves: Mask
 
 
 def make_track(rng: Generator, written: Floats, capacity: Floats) -> Track:
@@ -66,7 +46,11 @@ def make_track(rng: Generator, written: Floats, capacity: Floats) -> Track:
     could = np.cumsum(most)
     backlog = np.minimum.accumulate(np.minimum(end, end - could + most))
     read = np.floor(np.minimum(could + np.minimum(backlog, 0), end)).clip(0).astype(np.int64)
-    return Track(end, np.concatenate([np.zeros(1, np.int64), read[:-1]]))
+    at = np.arange(len(written)) * A_MINUTE
+    committed = np.concatenate([np.zeros(1, np.int64), read[:-1]])[at]
+    appended = np.searchsorted(end, committed, side="right")
+    ages = np.maximum(at - appended, 0) * float(STEP_SECONDS)
+    return Track(ages, end[at] - committed, np.diff(committed, prepend=committed[0]) > 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +79,7 @@ def plant(seed: int) -> tuple[dict[str, Track], list[Incident]]:
         written, capacity = kind(rng)
         own = list(_plant_incidents(rng, name, written, capacity))
         tracks[name] = make_track(rng, written, capacity)
-        ages = tracks[name].ages()
+        ages = tracks[name].ages
         incidents += [replace(each, over=_find_over(ages, each.end)) for each in own]
     return tracks, incidents
 

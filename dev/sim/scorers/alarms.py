@@ -11,14 +11,14 @@ from __future__ import annotations
 from argparse import Namespace
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
 from dev.documents import make_cluster
 from dev.sim.cases.alarms import DAY, MINUTES, Incident, Track, plant
 from dev.sim.reading import FIRST, MINUTE_MS, Floats
-from dev.sim.scorers import print_lines
+from dev.sim.scorers import Line, print_lines
 from kafka_lag import contract
 from kafka_lag_cli.replay.pages import find_pages
 from kafka_lag_cli.replay.recorded import Recorded
@@ -37,57 +37,40 @@ _LEAST_FOUND = 0.95
 _OK, _WARN, _ERR = (float(contract.GROUP_STATUS_VALUES[each]) for each in ("OK", "WARN", "ERR"))
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
-    """A page for a group; `begin` is a minute of the days."""
-
-    group: str
-    begin: int
+# The group of a page, and the minute of the days in which it begins.
+Page: TypeAlias = tuple[str, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """The verdict on the days set aside: incidents, false pages, and minutes until the pages."""
-
-    seed: int
-    incidents: int
-    false: int
-    delays: tuple[int, ...]
-
-    @property
-    def missed(self) -> bool:
-        """Returns True if too few incidents page."""
-        return len(self.delays) < _LEAST_FOUND * self.incidents
-
-
-def score(seed: int) -> Verdict:
-    """Returns the verdict on the days of a seed."""
+def score(seed: int) -> Line:
+    """Returns the verdict on the days of a seed that are set aside."""
     tracks, incidents = plant(seed)
     recorded = record(tracks, np.random.default_rng([seed, 1]))
     pages = find_pages(recorded, make_document(choose_slas(recorded)))
-    found = [Page(page.group, (page.begin - FIRST) // MINUTE_MS) for page in pages if page.group]
-    return judge(seed, incidents, [page for page in found if page.begin >= SPLIT])
+    found = [(page.group, (page.begin - FIRST) // MINUTE_MS) for page in pages if page.group]
+    return judge(seed, incidents, [page for page in found if page[1] >= SPLIT])
 
 
-def judge(seed: int, incidents: Sequence[Incident], pages: Sequence[Page]) -> Verdict:
-    """Returns the verdict on pages of the days set aside."""
+def judge(seed: int, incidents: Sequence[Incident], pages: Sequence[Page]) -> Line:
+    """Returns how many incidents page, false pages, and minutes until the pages."""
     aside = [each for each in incidents if each.begin >= SPLIT]
-    own = [[page.begin for page in pages if _is_of(page, each)] for each in aside]
+    own = [[begin for group, begin in pages if _is_of(group, begin, each)] for each in aside]
     delays = [min(begins) - each.begin for begins, each in zip(own, aside, strict=True) if begins]
-    false = sum(not any(_is_of(page, each) for each in incidents) for page in pages)
-    return Verdict(seed, len(aside), false, tuple(delays))
+    false = sum(not any(_is_of(*page, each) for each in incidents) for page in pages)
+    delay = f"{np.median(delays):.0f}" if delays else "-"
+    cells = seed, f"{len(delays)} of {len(aside)}", false, delay
+    return cells, "too few" if len(delays) < _LEAST_FOUND * len(aside) else ""
 
 
-def _is_of(page: Page, incident: Incident) -> bool:
-    return page.group == incident.group and incident.begin <= page.begin <= incident.over
+def _is_of(group: str, begin: int, incident: Incident) -> bool:
+    return group == incident.group and incident.begin <= begin <= incident.over
 
 
 def record(tracks: Mapping[str, Track], rng: np.random.Generator) -> Recorded:
     """Returns the published rows of the groups; some runs are missing, and some rows unread."""
     each = list(tracks.values())
-    ages = np.stack([track.ages() for track in each], axis=1)
+    ages = np.stack([track.ages for track in each], axis=1)
     statuses = np.stack([_find_statuses(track) for track in each], axis=1)
-    lags = np.stack([(track.end - track.committed)[track.at_runs()] for track in each], axis=1)
+    lags = np.stack([track.lags for track in each], axis=1)
     has_run = np.ones(MINUTES, bool)
     for first in rng.integers(0, MINUTES, 6):
         has_run[first : first + rng.integers(1, 25)] = False
@@ -108,8 +91,8 @@ def record(tracks: Mapping[str, Track], rng: np.random.Generator) -> Recorded:
 
 def _find_statuses(track: Track) -> Floats:
     """Returns the status of a commit that stands, or of a backlog that grows, run by run."""
-    now, ages = np.arange(track.runs), track.ages()
-    stands = now - np.maximum.accumulate(np.where(track.moves(), now, 0)) > _WINDOW_MINUTES
+    now, ages = np.arange(len(track.ages)), track.ages
+    stands = now - np.maximum.accumulate(np.where(track.moves, now, 0)) > _WINDOW_MINUTES
     old = ages > 60.0 * _WINDOW_MINUTES
     grows = np.append(np.zeros(_WINDOW_MINUTES, bool), np.subtract(ages[10:], ages[:-10]) >= 0)
     return np.where(stands & old, _ERR, np.where(old & grows, _WARN, _OK))
@@ -141,11 +124,6 @@ def make_document(slas: Mapping[str, int]) -> Cluster:
 
 def print_verdicts(options: Namespace) -> bool:
     """Prints a line for each of three seeds."""
-    lines = []
-    for one in (score(seed) for seed in range(options.seed, options.seed + 3)):
-        found = f"{len(one.delays)} of {one.incidents}"
-        delay = f"{np.median(one.delays):.0f}" if one.delays else "-"
-        cells = one.seed, found, one.false, delay
-        lines.append((cells, "too few" if one.missed else ""))
     columns = "seed | incidents found | false pages | median minutes"
-    return print_lines("alarms", columns, lines)
+    seeds = range(options.seed, options.seed + 3)
+    return print_lines("alarms", columns, (score(seed) for seed in seeds))
