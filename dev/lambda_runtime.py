@@ -14,7 +14,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Thread
-from typing import Any, Self, cast
+from typing import Any, Self
 from uuid import uuid4
 
 _ROOT = "/2018-06-01/runtime/"
@@ -30,35 +30,16 @@ class Answer:
     error: dict[str, Any] | None = None
 
 
-class RuntimeApi:
-    """A context manager; events wait until the process asks, answers until the caller does."""
+class _RuntimeApi(ThreadingHTTPServer):
+    """The API that the process asks; events wait until it does, answers until the caller does."""
 
-    def __init__(self) -> None:
-        self.events: SimpleQueue[Any] = SimpleQueue()
-        self.answers: SimpleQueue[Answer] = SimpleQueue()
-        self._server = _Server(self)
-
-    def __enter__(self) -> Self:
-        Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-
-    @property
-    def address(self) -> str:
-        """Returns host and port, as `AWS_LAMBDA_RUNTIME_API` has them."""
-        return f"127.0.0.1:{self._server.server_port}"
-
-
-class _Server(ThreadingHTTPServer):
     # A process that has ended leaves a thread behind that waits for an event.
     daemon_threads = True
 
-    def __init__(self, api: RuntimeApi) -> None:
+    def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Requests)
-        self.api = api
+        self.events: SimpleQueue[Any] = SimpleQueue()
+        self.answers: SimpleQueue[Answer] = SimpleQueue()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Keeps quiet of a process that was ended while it waited; all else is printed."""
@@ -68,37 +49,30 @@ class _Server(ThreadingHTTPServer):
 
 class _Requests(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    server: _RuntimeApi
 
     def do_GET(self) -> None:
         if self.path != f"{_ROOT}invocation/next":
             self._reply(404)
             return
-        event = json.dumps(self._api.events.get()).encode()
-        deadline = int((time.time() + _TIMEOUT_SECONDS) * 1000)
-        self._reply(
-            200,
-            event,
-            {
-                "Content-Type": "application/json",
-                "Lambda-Runtime-Aws-Request-Id": str(uuid4()),
-                "Lambda-Runtime-Deadline-Ms": str(deadline),
-                "Lambda-Runtime-Invoked-Function-Arn": _FUNCTION,
-            },
-        )
+        event = json.dumps(self.server.events.get()).encode()
+        headers = {
+            "Content-Type": "application/json",
+            "Lambda-Runtime-Aws-Request-Id": str(uuid4()),
+            "Lambda-Runtime-Deadline-Ms": str(int((time.time() + _TIMEOUT_SECONDS) * 1000)),
+            "Lambda-Runtime-Invoked-Function-Arn": _FUNCTION,
+        }
+        self._reply(200, event, headers)
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         # `/error` follows an event's id, and `init` when the function could not be imported.
         failed = self.path.endswith("/error")
         self._reply(202)
-        self._api.answers.put(Answer(error=body) if failed else Answer(value=body))
+        self.server.answers.put(Answer(error=body) if failed else Answer(value=body))
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - http.server's name
         """Keeps quiet: a line for each request would only hide what fails."""
-
-    @property
-    def _api(self) -> RuntimeApi:
-        return cast("_Server", self.server).api
 
     def _reply(self, code: int, body: bytes = b"", headers: dict[str, str] | None = None) -> None:
         self.send_response(code)
@@ -150,7 +124,7 @@ class LambdaProcess:
         self, handler: str, task: Path, runtime: Path, environ: Mapping[str, str], output: Path
     ) -> None:
         self.output = output
-        self._api = RuntimeApi()
+        self._api = _RuntimeApi()
         self._task = task
         self._command = [*_python(_START), str(task), str(runtime), handler]
         self._environ = {
@@ -162,12 +136,13 @@ class LambdaProcess:
         }
 
     def __enter__(self) -> Self:
-        self._api.__enter__()
+        Thread(target=self._api.serve_forever, args=(0.05,), daemon=True).start()
+        address = f"127.0.0.1:{self._api.server_port}"
         with self.output.open("w") as output:
             self._process = subprocess.Popen(
                 self._command,
                 cwd=self._task,
-                env={**self._environ, "AWS_LAMBDA_RUNTIME_API": self._api.address},
+                env={**self._environ, "AWS_LAMBDA_RUNTIME_API": address},
                 stdout=output,
                 stderr=output,
             )
@@ -177,7 +152,8 @@ class LambdaProcess:
     def __exit__(self, *_: object) -> None:
         self._process.kill()
         self._process.wait()
-        self._api.__exit__()
+        self._api.shutdown()
+        self._api.server_close()
 
     def invoke(self, event: Any) -> Answer:
         """Returns the function's answer; an error of type `Ended` once its process has ended."""

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.table import Table
 
-from dev.faults.campaign import Campaign, Options, Result
+from dev.faults.campaign import Campaign, Result
 from dev.faults.faults import LANES
 from dev.kafka import KafkaClusterError
 
@@ -31,9 +31,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     add("--fault", action="append", choices=NAMES, default=[], help="only this one, or these")
     given = parser.parse_args(arguments)
     console = Console(soft_wrap=True, markup=False)
-    options = Options(given.minutes, given.seed, given.tls, tuple(given.fault))
     try:
-        result = Campaign(options, console.print).run()
+        result = Campaign(console.print, given.minutes, given.seed, given.tls, given.fault).run()
     except KafkaClusterError as error:
         Console(stderr=True).print(str(error), style="red", markup=False, soft_wrap=True)
         return 1

@@ -8,7 +8,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
@@ -16,7 +16,7 @@ from pathlib import Path
 
 from dev.faults.faults import LANES, USER, Scene, choose, settle
 from dev.faults.judge import Fault, Verdict, judge
-from dev.faults.proxy import Proxies, Proxy
+from dev.faults.proxy import start_behind_proxies
 from dev.faults.subject import INTERVAL_MS, Run, Secret, Store, Subject
 from dev.faults.traffic import Traffic
 from dev.kafka import KafkaCluster, Protocol
@@ -32,16 +32,6 @@ _FAULTS_END_WITHIN = 300.0
 # everything.
 _LEAST_SHARE = 0.5
 _ON_BROKERS = {each.__name__ for each in LANES["brokers"]}
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """The length, the seed, and whether with TLS; without `faults` all kinds of faults happen."""
-
-    minutes: float = 3.0
-    seed: int = 1
-    tls: bool = False
-    faults: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -141,11 +131,16 @@ class _Faults:
 
 
 class Campaign:
-    """Runs the collector on a cluster under faults and judges it; `say` gets lines of progress."""
+    """Runs the collector on a cluster under faults and judges it; `say` gets lines of progress.
 
-    def __init__(self, options: Options, say: Callable[[str], None]) -> None:
-        self._options, self._say = options, say
-        self.result = Result(options.seed)
+    Without `only` all kinds of faults happen.
+    """
+
+    def __init__(
+        self, say: Callable[[str], None], minutes: float, seed: int, tls: bool, only: Sequence[str]
+    ) -> None:
+        self._say, self._minutes, self._tls, self._only = say, minutes, tls, tuple(only)
+        self.result = Result(seed)
 
     def run(self) -> Result:
         """Starts brokers, and runs and judges the collector on them until the time is up."""
@@ -155,7 +150,7 @@ class Campaign:
             # Brokers and traffic start on the same processors as the runs that are timed.
             settle(scene)
             self._say("runs and faults begin")
-            faults = _Faults(scene, self.result, self._options.faults)
+            faults = _Faults(scene, self.result, self._only)
             faults.start()
             try:
                 self._run_all(subject, scene, access, faults)
@@ -170,35 +165,28 @@ class Campaign:
 
     @contextmanager
     def _start(self) -> Iterator[tuple[Scene, Access]]:
-        options = self._options
-        protocol: Protocol = "SASL_SSL" if options.tls else "SASL_PLAINTEXT"
+        seed, tls = self.result.seed, self._tls
+        protocol: Protocol = "SASL_SSL" if tls else "SASL_PLAINTEXT"
         cluster = KafkaCluster()
-        proxies = {
-            node: Proxy(cluster.broker_address(node, protocol), seed=options.seed + node)
-            for node in cluster.node_ids
-        }
-        for node, proxy in proxies.items():
-            cluster.advertise(node, protocol, proxy.address)
+        self._say("starting three brokers")
         with ExitStack() as stack:
-            running = stack.enter_context(Proxies(proxies))
-            self._say("starting three brokers")
-            stack.enter_context(cluster)
-            traffic = stack.enter_context(Traffic(cluster, options.seed))
+            proxies = stack.enter_context(start_behind_proxies(cluster, protocol, seed))
+            traffic = stack.enter_context(Traffic(cluster, seed))
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="faults-"))
-            rng = random.Random(options.seed)  # noqa: S311 - faults, not secrets
+            rng = random.Random(seed)  # noqa: S311 - faults, not secrets
             secret = Secret(USER, cluster.users[USER].password)
             access = Access(
-                tuple(proxy.address for proxy in proxies.values()),
+                tuple(proxies[node].address for node in cluster.node_ids),
                 security_protocol=protocol,
-                cafile=str(cluster.cafile) if options.tls else None,
+                cafile=str(cluster.cafile) if tls else None,
                 broker_timeout=_BROKER_TIMEOUT,
             )
             store = Store(Path(folder))
-            yield Scene(cluster, running, traffic, store, secret, rng, options.tls), access
+            yield Scene(cluster, proxies, traffic, store, secret, rng, tls), access
 
     def _run_all(self, subject: Subject, scene: Scene, access: Access, faults: _Faults) -> None:
         number, said, orders = 0, time.monotonic(), scene.orders
-        ends = said + 60 * self._options.minutes
+        ends = said + 60 * self._minutes
         taken_at = (int(time.time() * 1000) // INTERVAL_MS + 1) * INTERVAL_MS
         while time.monotonic() < ends and not self.result.errors:
             self.result.errors += scene.traffic.errors

@@ -6,12 +6,12 @@ from __future__ import annotations
 import asyncio
 import random
 import threading
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Self
 
-from dev.kafka import KafkaClusterError
-from dev.kafka.node.settings import HOST, free_ports
+from dev.kafka import KafkaCluster, KafkaClusterError, Protocol
+from dev.kafka.node import HOST, free_ports
 
 _CHUNK = 65_536
 _STARTS_WITHIN = 10.0
@@ -134,3 +134,18 @@ class Proxies:
             server.close()
         for proxy in self._proxies.values():
             proxy.cut()
+
+
+@contextmanager
+def start_behind_proxies(
+    cluster: KafkaCluster, protocol: Protocol, seed: int = 0
+) -> Iterator[Proxies]:
+    """Starts a cluster whose listener of this protocol is a proxy for each broker."""
+    proxies = {
+        node: Proxy(cluster.broker_address(node, protocol), seed=seed + node)
+        for node in cluster.node_ids
+    }
+    for node, proxy in proxies.items():
+        cluster.advertise(node, protocol, proxy.address)
+    with Proxies(proxies) as running, cluster:
+        yield running

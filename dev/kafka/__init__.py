@@ -3,10 +3,8 @@
 
 from dev.kafka.access import Credentials
 from dev.kafka.cluster import KafkaCluster
-from dev.kafka.errors import KafkaClusterError
 from dev.kafka.jars import CONSUMER_PROTOCOL, NEWEST_IN_BATCH, BrokerFeature
-from dev.kafka.node.certificates import ClientPair
-from dev.kafka.node.settings import PROTOCOLS, Protocol
+from dev.kafka.node import PROTOCOLS, ClientPair, KafkaClusterError, Protocol
 
 __all__ = [
     "CONSUMER_PROTOCOL",

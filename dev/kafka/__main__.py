@@ -15,8 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from dev.kafka.cluster import KafkaCluster
-from dev.kafka.errors import KafkaClusterError
-from dev.kafka.node.settings import PROTOCOLS
+from dev.kafka.node import PROTOCOLS, KafkaClusterError
 
 
 def main(argv: Sequence[str] | None = None) -> int:

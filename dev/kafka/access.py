@@ -24,8 +24,7 @@ from confluent_kafka.admin import (
     UserScramCredentialUpsertion,
 )
 
-from dev.kafka.node.certificates import ClientPair
-from dev.kafka.node.settings import Protocol
+from dev.kafka.node import ClientPair, Protocol
 
 ITERATIONS = 4096  # the least Kafka takes
 ANSWERS_WITHIN = 120.0

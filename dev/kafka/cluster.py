@@ -18,13 +18,21 @@ from dev.kafka.access import (
     new_users,
     wait_for,
 )
-from dev.kafka.archive import archive_of, reading, writing
-from dev.kafka.errors import KafkaClusterError
-from dev.kafka.jars import KafkaServer, kafka_server, kafka_version, run_program
-from dev.kafka.node.certificates import Authority, ClientPair
-from dev.kafka.node.guard import Guard
-from dev.kafka.node.process import BrokerProcess
-from dev.kafka.node.settings import (
+from dev.kafka.jars import (
+    KafkaServer,
+    archive_of,
+    kafka_server,
+    kafka_version,
+    reading,
+    run_program,
+    writing,
+)
+from dev.kafka.node import (
+    Authority,
+    BrokerProcess,
+    ClientPair,
+    Guard,
+    KafkaClusterError,
     Node,
     Protocol,
     meta_properties,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Kafka server: its jars from Maven Central, an empty node, and features by version."""
+"""The Kafka server by version: jars from Maven Central, an empty node, classes, and features."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import re
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
 
-from dev.kafka.errors import KafkaClusterError
-from dev.kafka.node.settings import format_properties, new_id
+from dev.kafka.node import KafkaClusterError, format_properties, new_id
 
 POM = Path(__file__).with_name("pom.xml")
 CACHE = Path(__file__).parents[2] / ".local" / "kafka-libs"
@@ -142,3 +142,75 @@ DEAD_LETTER_QUEUE = BrokerFeature("dead letter queues of share groups (KIP-1191)
 UNCLEAN_ELECTION = BrokerFeature("unclean elections of KRaft (KAFKA-12670)", (3, 9, 0))
 # Before, the newest timestamp of an uncompressed batch came with the offset of its last record.
 NEWEST_IN_BATCH = BrokerFeature("the newest record's own offset (KAFKA-16341)", (3, 8, 0))
+
+
+def reading(archive: Path) -> tuple[str, ...]:
+    """Returns Java's options to use an archive; Java silently ignores a missing or unfit one."""
+    return f"-XX:SharedArchiveFile={archive}", "-Xshare:auto", "-Xlog:cds=off"
+
+
+def writing(archive: Path) -> tuple[str, ...]:
+    """Returns Java's options to write the archive when the process ends normally."""
+    return f"-XX:ArchiveClassesAtExit={archive}", "-Xlog:cds=off", "-Xlog:cds+dynamic=off"
+
+
+def archive_of(server: KafkaServer, train: Callable[[Path], None]) -> Path | None:
+    """Returns the archive of these jars for this Java, and makes it beside them if it is missing.
+
+    `train` has a broker start and end that leaves its archive in the file. Null where none can be
+    made: brokers start without, later.
+    """
+    # Java compares all of this before it uses an archive.
+    version = run_program(["java", "-Xinternalversion"], what="say its version")
+    jars = [(jar, jar.stat()) for jar in sorted(server.jars.glob("*.jar"))]
+    known = [f"{jar} {found.st_size} {found.st_mtime_ns}" for jar, found in jars]
+    digest = hashlib.sha256("\n".join([version, *known]).encode()).hexdigest()[:16]
+    archive = server.folder / f"classes-{digest}.jsa"
+    if not archive.is_file():
+        console = Console(stderr=True)
+        console.print("Keeping the classes of Kafka's broker for quick starts, once ...")
+        with (
+            suppress(KafkaClusterError, OSError),
+            tempfile.TemporaryDirectory(prefix="archive-", dir=server.folder) as scratch,
+        ):
+            made = Path(scratch, archive.name)
+            train(made)
+            # A rename is all or nothing: of two processes the later one's file stays, both serve.
+            made.replace(archive)
+    return archive if archive.is_file() else None
+
+
+# A topic's settings: complete segments are copied, and deleted from the brokers' disks at once.
+TIERED_TOPIC: Mapping[str, str] = {"remote.storage.enable": "true", "local.retention.ms": "1000"}
+
+
+def tiered_settings(folder: Path, *, brokers: int) -> dict[str, str]:
+    """Settings of brokers that keep remote segments below `folder`, by Kafka's storage of tests."""
+    return {
+        "remote.log.storage.system.enable": "true",
+        "remote.log.storage.manager.class.name": (
+            "org.apache.kafka.server.log.remote.storage.LocalTieredStorage"
+        ),
+        "remote.log.storage.manager.class.path": str(_storage_jar()),
+        "remote.log.storage.manager.impl.prefix": "rsm.config.",
+        "rsm.config.dir": str(folder),
+        "remote.log.metadata.manager.listener.name": "PLAINTEXT",
+        "rlmm.config.remote.log.metadata.topic.replication.factor": str(min(3, brokers)),
+        "rlmm.config.remote.log.metadata.topic.num.partitions": "3",
+        "remote.log.manager.task.interval.ms": "500",
+    }
+
+
+def _storage_jar() -> Path:
+    """Returns Kafka's storage of tests in the brokers' version, which is downloaded once."""
+    version = ".".join(map(str, kafka_version()))
+    jar = CACHE / "extra" / f"kafka-storage-{version}-test.jar"
+    if not jar.is_file():
+        jar.parent.mkdir(parents=True, exist_ok=True)
+        wanted = f"org.apache.kafka:kafka-storage:{version}:jar:test"
+        with tempfile.TemporaryDirectory(dir=jar.parent) as scratch:
+            command = ["mvn", "-q", "-B", "dependency:copy", f"-Dartifact={wanted}"]
+            run_program([*command, f"-DoutputDirectory={scratch}"], what=f"fetch {wanted}")
+            with suppress(OSError):
+                Path(scratch, jar.name).rename(jar)
+    return jar

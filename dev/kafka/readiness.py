@@ -12,9 +12,7 @@ from typing import Any
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
-from dev.kafka.errors import KafkaClusterError
-from dev.kafka.node.process import BrokerProcess
-from dev.kafka.node.settings import HOST
+from dev.kafka.node import HOST, BrokerProcess, KafkaClusterError
 
 # Far more than any step takes, even on a busy machine: only a step that hangs takes longer.
 READY_WITHIN = 240.0

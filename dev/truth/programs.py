@@ -28,7 +28,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from dev.kafka import KafkaCluster, KafkaClusterError
 from dev.kafka.cluster import run_group_tool
-from dev.kafka.node.settings import HOST, free_ports
+from dev.kafka.node import HOST, free_ports
 from dev.truth.judge import Look, Values
 
 PINNED = Path(__file__).with_name("programs.toml")

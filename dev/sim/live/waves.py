@@ -7,13 +7,12 @@ import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
-from dev.faults.proxy import Proxies, Proxy
+from dev.faults.proxy import start_behind_proxies
 from dev.kafka import KafkaCluster, Protocol
 from dev.kafka.readiness import wait_until
 from dev.sim.events import MINUTE, SHORTENED, Case
@@ -82,7 +81,9 @@ def run_live(cases: Sequence[Case], folder: Path, say: Say) -> Iterator[Watched]
     """Yields the cases as their waves end; the folder keeps the snapshots of each wave."""
     quiet_library()
     waves = plan_waves(cases)
-    with _start(say) as (cluster, proxies):
+    cluster = KafkaCluster(settings=_BROKER_SETTINGS)
+    say("starting three brokers")
+    with start_behind_proxies(cluster, _SLOW_LINE) as proxies:
         for number, wave in enumerate(waves, 1):
             say(f"wave {number} of {len(waves)}: {', '.join(case.name for case in wave)}")
             with Writer(cluster.client_config(protocol="PLAINTEXT") | {"log_level": 0}) as writer:
@@ -106,21 +107,6 @@ def plan_waves(cases: Sequence[Case]) -> list[list[Case]]:
         waves[-1].append(case)
         members += needed
     return waves
-
-
-@contextmanager
-def _start(say: Say) -> Iterator[tuple[KafkaCluster, Proxies]]:
-    cluster = KafkaCluster(settings=_BROKER_SETTINGS)
-    proxies = {
-        node: Proxy(cluster.broker_address(node, _SLOW_LINE), seed=node)
-        for node in cluster.node_ids
-    }
-    for node, proxy in proxies.items():
-        cluster.advertise(node, _SLOW_LINE, proxy.address)
-    with ExitStack() as stack:
-        running = stack.enter_context(Proxies(proxies))
-        say("starting three brokers")
-        yield stack.enter_context(cluster), running
 
 
 class _Wave:

@@ -10,7 +10,7 @@ from functools import partial
 import pytest
 
 from dev.kafka import ClientPair, KafkaCluster
-from dev.kafka.node.certificates import Authority
+from dev.kafka.node import Authority
 from kafka_lag.brokers.aws_login import SecretCredentials
 from kafka_lag.brokers.login import client_certificate
 from kafka_lag.brokers.source import KafkaSource

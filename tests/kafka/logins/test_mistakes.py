@@ -12,8 +12,7 @@ import pytest
 
 from dev.kafka import KafkaCluster
 from dev.kafka.access import Credentials as User
-from dev.kafka.node.certificates import Authority
-from dev.kafka.node.settings import Protocol
+from dev.kafka.node import Authority, Protocol
 from kafka_lag.brokers.access import Access, Credentials, Login, ProbeLimits
 from kafka_lag.brokers.login import FixedCredentials
 from kafka_lag.brokers.reading import ReadRequest

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from dev.kafka import KafkaCluster
-from dev.kafka.tiered import TIERED_TOPIC, tiered_settings
+from dev.kafka.jars import TIERED_TOPIC, tiered_settings
 from kafka_lag.lag.model import LagReport
 from tests.dev.cluster_fixture import STEADY
 from tests.kafka.time_lag.watched import HOUR, MINUTE, Watched, dated, every, stated, watched
