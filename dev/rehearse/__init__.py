@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A rehearsal of the deployment: the real CDK command line against an AWS emulator."""
+"""A rehearsal of the deployment: the templates that users get, deployed in an AWS emulator."""

@@ -9,15 +9,13 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Condition, Thread
 from typing import Any, Self
 
 import boto3
-
-from dev.rehearse.errors import RehearsalError
 
 ACCOUNT, REGION = "111122223333", "eu-west-1"
 
@@ -26,6 +24,10 @@ _STOPPED_WITHIN = 120.0
 _LOG_LINES = 30
 
 Event = dict[str, Any]
+
+
+class RehearsalError(Exception):
+    """One sentence, with the end of a log where there is one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +68,6 @@ class Emulator:
     def __enter__(self) -> Self:
         with socket.create_server(("127.0.0.1", 0)) as listening, self.log.open("w") as log:
             port = listening.getsockname()[1]
-            # A name and not an address: the command line's template URLs must contain it.
             self.endpoint_url = f"http://localhost:{port}"
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "dev.rehearse.server", str(listening.fileno())],
@@ -151,31 +152,24 @@ class Emulator:
                 if found is not None:
                     return found
                 if self._ended:
-                    raise RehearsalError(f"The emulator has ended:\n{tail(self.log)}")
+                    raise RehearsalError(f"The emulator has ended:\n{self._tail()}")
                 if not self._changed.wait(deadline - time.monotonic()):
                     raise RehearsalError(
                         f"The emulator reported no event {kind} within {seconds:.0f} s; its log "
-                        f"ends with:\n{tail(self.log)}"
+                        f"ends with:\n{self._tail()}"
                     )
 
+    def _tail(self) -> str:
+        return "\n".join(self.log.read_text(errors="replace").splitlines()[-_LOG_LINES:])
+
     def _read_events(self) -> None:
-        for event in _parsed(self._process.stdout):
+        for line in self._process.stdout or ():
             with self._changed:
-                self._events.append(event)
+                self._events.append(json.loads(line))
                 self._changed.notify_all()
         with self._changed:
             self._ended = True
             self._changed.notify_all()
-
-
-def tail(path: Path, lines: int = _LOG_LINES) -> str:
-    """Returns the last lines of a log."""
-    return "\n".join(path.read_text(errors="replace").splitlines()[-lines:])
-
-
-def _parsed(lines: Any) -> Iterator[Event]:
-    for line in lines:
-        yield json.loads(line)
 
 
 def _server_environment(

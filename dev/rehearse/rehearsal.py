@@ -1,267 +1,250 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does the steps of a rehearsal; each continues with the result of the one before."""
+"""Deploys the templates of a configuration in an emulated account, and runs what is deployed.
+
+Functions are packed for this Python and machine, because they run here: package, layers,
+environment and role are those that are deployed.
+"""
 
 from __future__ import annotations
 
+import io
 import json
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
+from urllib.request import urlopen
+from zipfile import ZipFile
+
+from botocore.exceptions import ClientError
 
 from dev.kafka import KafkaCluster
-from dev.lambda_runtime import Answer, LambdaProcess
-from dev.rehearse import account, backlog
-from dev.rehearse.account import FULL, PLAIN, SHARED_STACK, VIEWS_STACK, stack_of
-from dev.rehearse.command_line import CommandLine
-from dev.rehearse.daily_job import JobRun, run_job
-from dev.rehearse.emulator import Emulator
-from dev.rehearse.errors import RehearsalError
-from dev.rehearse.functions import COLLECT, NOTIFY, SERVE, DeployedFunction
+from dev.lambda_runtime import Answer, LambdaProcess, runtime_in
+from dev.rehearse.account import CHAT, NAME, SHARED, VIEWS, Account
+from dev.rehearse.emulator import REGION, Credentials, Emulator
 from kafka_lag import contract
 from kafka_lag.snapshots.keys import object_key
+from kafka_lag_cdk.packaging import Target, build
+from kafka_lag_cdk.template import BUCKET, write
+from kafka_lag_config.reading import check
 
-# The first run has nothing to compare with, the second finds all well, the third a commit that
-# went back, which holds at once.
-_RUNS, _REWOUND_AFTER = 3, 2
-_MINUTE_MS = 60_000
-_EVENT_WITHIN = 240.0
-_MESSAGE_WITHIN = 20
-
-
-@dataclass(slots=True)
-class Runs:
-    """Results of running the functions: answers, times of the runs, and messages in the inbox."""
-
-    taken_at: list[int] = field(default_factory=list)
-    collected: list[Answer] = field(default_factory=list)
-    notified: list[Answer] = field(default_factory=list)
-    report: JobRun | None = None
-    plain: Answer = field(default_factory=Answer)
-    on_kept_bucket: Answer = field(default_factory=Answer)
-    views: dict[str, Any] = field(default_factory=dict)
-    inbox: list[dict[str, Any]] = field(default_factory=list)
+COLLECT, NOTIFY, SERVE = (
+    f"kafka_lag.{name}.handler" for name in ("collect_lag", "notify_status", "serve_lag")
+)
+# Kinds of resources that ministack does not make. Nor does it make alarms on several metrics or by
+# PromQL, which name no metric.
+LACKED = frozenset(
+    {
+        "AWS::ApplicationAutoScaling::ScalableTarget",
+        "AWS::ApplicationAutoScaling::ScalingPolicy",
+        "AWS::Athena::NamedQuery",
+        "AWS::Chatbot::MicrosoftTeamsChannelConfiguration",
+        "AWS::Chatbot::SlackChannelConfiguration",
+        "AWS::CloudWatch::AnomalyDetector",
+        "AWS::EC2::SecurityGroupEgress",
+        "AWS::EC2::SecurityGroupIngress",
+    }
+)
+_GONE = object()
+# The bucket of templates and assets; templates of these names are of stacks that clusters share.
+_ASSETS = "assets"
+_SHARED_STACKS = {"Shared": SHARED, "Chat": CHAT, "Views": VIEWS}
+_CAPABILITIES = ["CAPABILITY_NAMED_IAM", "CAPABILITY_AUTO_EXPAND"]
+_PATIENCE = {"Delay": 1, "MaxAttempts": 240}
+_UNCHANGED = "No updates are to be performed"
+_LAYERS, _MINUTE_MS, _EVENT_WITHIN = "/opt/", 60_000, 240.0
 
 
 class Rehearsal:
-    """A rehearsal in an account, with the command line and a Kafka; `folder` gets every file."""
+    """A deployment in an account, with a Kafka; `folder` gets every file."""
 
     def __init__(self, emulator: Emulator, cluster: KafkaCluster, folder: Path) -> None:
-        self.emulator = emulator
-        self.folder = folder
-        self.runs = Runs()
-        self._cluster = cluster
-        self.command_line = CommandLine(emulator, folder)
-        self._brokers = account.Brokers(
-            scram=cluster.bootstrap("SASL_SSL").split(","),
-            cafile=cluster.cafile,
-        )
-        monitor = cluster.users["monitor"]
-        login = {"username": monitor.username, "password": monitor.password}
-        self.existing = account.create(emulator, login)
-        self._inbox = ""
-        self._configure()
+        self.emulator, self.folder, self.taken_at = emulator, folder, list[int]()
+        self.account, self._cluster = Account.make(emulator, cluster), cluster
+        self._cloudformation = emulator.client("cloudformation")
+        place: Any = {"LocationConstraint": REGION}
+        emulator.client("s3").create_bucket(Bucket=_ASSETS, CreateBucketConfiguration=place)
+        (folder / "runtime").mkdir()
+        self._runtime = runtime_in(folder / "runtime")
 
-    def bootstrap(self) -> None:
-        """Creates CDK's own bucket and roles."""
-        self.command_line.bootstrap()
+    def deploy(self, **variant: Any) -> list[str]:
+        """Deploys a variant of the configuration; returns the stacks that were made or changed."""
+        deployment = check(self.account.configure(self._cluster, **variant), NAME, Path())
+        out, s3 = self.folder / "template", self.emulator.client("s3")
+        templates = write(deployment, out, _package())
+        for asset in (out / "assets").iterdir():
+            s3.upload_file(str(asset), _ASSETS, asset.name)
+        changed = []
+        for path in templates:
+            name = path.name.removesuffix(".template.json")
+            stack = _SHARED_STACKS.get(name.split("-")[0], name)
+            template = leave_out(json.loads(path.read_text()))
+            s3.put_object(Bucket=_ASSETS, Key=path.name, Body=json.dumps(template))
+            if self._deploy_stack(stack, path.name, template.get("Parameters", {})):
+                changed.append(stack)
+        return changed
 
-    def deploy(self) -> None:
-        """Deploys the shared stack, those of chats and views, and one stack per cluster."""
-        self.command_line.deploy()
-        self._inbox = _subscribe_inbox(self.emulator, self.output(SHARED_STACK, "ReportTopic"))
+    def _deploy_stack(self, stack: str, key: str, parameters: Mapping[str, Any]) -> bool:
+        values = [{"ParameterKey": BUCKET, "ParameterValue": _ASSETS}] * (BUCKET in parameters)
+        words = {
+            "StackName": stack,
+            "TemplateURL": f"{self.emulator.endpoint_url}/{_ASSETS}/{key}",
+            "Parameters": values,
+            "Capabilities": _CAPABILITIES,
+        }
+        kind = "update" if stack in self.stacks() else "create"
+        try:
+            getattr(self._cloudformation, f"{kind}_stack")(**words)
+        except ClientError as error:
+            if _UNCHANGED not in str(error):
+                raise
+            return False
+        self._wait(f"stack_{kind}_complete", stack)
+        return True
 
-    def deploy_again(self) -> None:
-        """Deploys the same configuration again."""
-        self.command_line.deploy()
+    def destroy(self, *stacks: str) -> None:
+        """Deletes stacks, one after the other."""
+        for stack in stacks:
+            self._cloudformation.delete_stack(StackName=stack)
+            self._wait("stack_delete_complete", stack)
 
-    def run(self) -> None:
-        """Runs collectors, messages and views, each as it is deployed, with the events of AWS."""
-        self._collect_and_notify()
-        self.runs.inbox = self._receive(2)
-        with self.function(PLAIN).running(self.emulator, self.folder) as collector:
-            self.runs.plain = collector.invoke(_scheduled(PLAIN, self.runs.taken_at[-1]))
-        with self.views_function().running(self.emulator, self.folder) as views:
-            token = self.views_token()
-            for name, authorization in (("token", f"Bearer {token}"), ("none", "Bearer no")):
-                self.runs.views[name] = views.invoke(_request(authorization)).value
+    def _wait(self, what: str, stack: str) -> None:
+        waiter: Any = self._cloudformation.get_waiter(what)
+        waiter.wait(StackName=stack, WaiterConfig=_PATIENCE)
 
-    def report(self) -> None:
-        """Runs the daily job for the day of the runs."""
-        day = datetime.fromtimestamp(self.runs.taken_at[0] / 1000, UTC).date()
-        job = self.output(SHARED_STACK, "DailyReportJob")
-        options = {"--date": day.isoformat(), "--summary": "always"}
-        self.runs.report = run_job(self.emulator, job, self.folder, **options)
+    def stacks(self) -> dict[str, str]:
+        """Returns the stacks that there are, with their states."""
+        found = self._cloudformation.describe_stacks()["Stacks"]
+        return {each["StackName"]: each["StackStatus"] for each in found}
 
-    def change(self) -> None:
-        """Deploys another configuration of the same clusters, and runs the collector with it."""
-        self._configure(changed=True)
-        self.command_line.deploy()
-        self._collect()
-
-    def remove(self) -> None:
-        """Removes a cluster as the manual says: first its stack, then its configuration."""
-        self.command_line.destroy(stack_of(PLAIN))
-        self._configure(changed=True, plain=False)
-        self.command_line.deploy()
-
-    def destroy(self) -> None:
-        """Destroys all stacks."""
-        self.command_line.destroy()
-
-    def deploy_on(self, bucket: str) -> None:
-        """Deploys one cluster on a bucket that was kept, and runs its collector.
-
-        Everything else was destroyed before. Logs and topics use the account's keys.
-        """
-        self.command_line.configure(
-            account.configuration(self.existing, self._brokers, full=False, bucket=bucket)
-        )
-        self.command_line.deploy()
-        taken_at = self.runs.taken_at[-1] + _MINUTE_MS
-        with self.function(PLAIN).running(self.emulator, self.folder) as collector:
-            self.runs.on_kept_bucket = collector.invoke(_scheduled(PLAIN, taken_at))
-
-    def function(self, cluster: str) -> DeployedFunction:
-        """Returns a cluster's collector."""
-        return DeployedFunction.find(self.emulator, stack_of(cluster), COLLECT)
-
-    def shared_function(self, handler: str) -> DeployedFunction:
-        """Returns the shared stack's function with this handler."""
-        return DeployedFunction.find(self.emulator, SHARED_STACK, handler)
-
-    def views_function(self) -> DeployedFunction:
-        """Returns the function that answers requests."""
-        return DeployedFunction.find(self.emulator, VIEWS_STACK, SERVE)
+    def resources(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Yields each resource of the stacks, after the stack's name."""
+        for name in self.stacks():
+            pages = self._cloudformation.get_paginator("list_stack_resources")
+            for page in pages.paginate(StackName=name):
+                yield from ((name, each) for each in page["StackResourceSummaries"])
 
     def output(self, stack: str, name: str) -> str:
         """Returns an output of a stack."""
-        (found,) = self.emulator.client("cloudformation").describe_stacks(StackName=stack)["Stacks"]
-        outputs = {each["OutputKey"]: each["OutputValue"] for each in found["Outputs"]}
-        return str(outputs[name])
-
-    def views_token(self) -> str:
-        """Returns the token that scrapers send."""
-        secret = self.output(VIEWS_STACK, "ViewsToken")
-        found = self.emulator.client("secretsmanager").get_secret_value(SecretId=secret)
-        return str(found["SecretString"])
-
-    def kept_buckets(self) -> list[str]:
-        """Returns the names of all buckets with snapshots."""
-        buckets = self.emulator.client("s3").list_buckets()["Buckets"]
-        names = [each["Name"] for each in buckets]
-        begins = f"{contract.SNAPSHOT_PREFIX}/"
-        return [each for each in names if any(k.startswith(begins) for k in self.keys(each))]
+        (found,) = self._cloudformation.describe_stacks(StackName=stack)["Stacks"]
+        return next(str(e["OutputValue"]) for e in found["Outputs"] if e["OutputKey"] == name)
 
     def keys(self, bucket: str) -> set[str]:
         """Returns the keys of all objects in a bucket."""
         pages = self.emulator.client("s3").get_paginator("list_objects_v2").paginate(Bucket=bucket)
         return {each["Key"] for page in pages for each in page.get("Contents", [])}
 
-    def _configure(self, *, changed: bool = False, plain: bool = True) -> None:
-        self.command_line.configure(
-            account.configuration(self.existing, self._brokers, changed=changed, plain=plain)
-        )
+    def find_function(self, stack: str, handler: str) -> Function:
+        """Returns the stack's function with this handler, as Lambda describes it."""
+        lambda_ = self.emulator.client("lambda")
+        for name, each in self.resources():
+            if name == stack and each["ResourceType"] == "AWS::Lambda::Function":
+                found = lambda_.get_function(FunctionName=each["PhysicalResourceId"])
+                about = found["Configuration"]
+                if about["Handler"] == handler:
+                    layers = [
+                        _fetch(lambda_.get_layer_version_by_arn(Arn=layer["Arn"])["Content"])
+                        for layer in about.get("Layers", [])
+                    ]
+                    return Function(about, _fetch(found["Code"]), layers)
+        raise LookupError(f"The stack {stack} has no function with the handler {handler}")
 
-    def _collect_and_notify(self) -> None:
-        """Runs the collector minute by minute, and the messages with the event of each run.
+    @contextmanager
+    def running(self, function: Function) -> Iterator[LambdaProcess]:
+        """Runs a new process of a function during the block, with only what is deployed."""
+        place = self.folder / function.name
+        for part, zips in (("task", [function.code]), ("layers", function.layers)):
+            (place / part).mkdir(parents=True, exist_ok=True)
+            for content in zips:
+                with ZipFile(io.BytesIO(content)) as archive:
+                    archive.extractall(place / part)
+        variables = function.about.get("Environment", {}).get("Variables", {})
+        environment = {
+            name: str(place / "layers" / value.removeprefix(_LAYERS))
+            if value.startswith(_LAYERS)
+            else value
+            for name, value in variables.items()
+        }
+        role: Credentials = self.emulator.assume(function.about["Role"], "function")
+        environment |= self.emulator.environment(role)
+        handler, log = function.about["Handler"], self.log_of(function)
+        task = place / "task"
+        with LambdaProcess(handler, task, self._runtime, environment, log) as process:
+            yield process
 
-        The last run sees a rewound group, which causes a message.
-        """
-        notifier = self.shared_function(NOTIFY)
-        with (
-            self.function(FULL).running(self.emulator, self.folder) as collector,
-            notifier.running(self.emulator, self.folder) as messages,
-        ):
-            for number in range(_RUNS):
-                if number == _REWOUND_AFTER:
-                    backlog.rewind(self._cluster)
-                self._collect_with(collector)
-                event = self._event_for(notifier.name, self.runs.taken_at[-1])
-                self.runs.notified.append(messages.invoke(event))
+    def log_of(self, function: Function) -> Path:
+        """Returns the file for the function's stdout and stderr."""
+        return self.folder / f"{function.name}.log"
 
-    def _collect(self) -> None:
-        with self.function(FULL).running(self.emulator, self.folder) as collector:
-            self._collect_with(collector)
-
-    def _collect_with(self, collector: LambdaProcess) -> None:
-        runs = self.runs
+    def collect(self, cluster: str, process: LambdaProcess) -> Answer:
+        """Runs a cluster's collector for the next minute, as its schedule does."""
         this_minute = int(time.time() * 1000) // _MINUTE_MS * _MINUTE_MS
-        runs.taken_at.append(runs.taken_at[-1] + _MINUTE_MS if runs.taken_at else this_minute)
-        runs.collected.append(collector.invoke(_scheduled(FULL, runs.taken_at[-1])))
-        if error := runs.collected[-1].error:
-            denied = [each["action"] for each in self.emulator.events("denied")]
-            raise RehearsalError(
-                f"The collector failed ({', '.join(denied) or 'nothing'} was denied): "
-                f"{error['errorType']}: {error['errorMessage']}"
-            )
+        at = self.taken_at[-1] + _MINUTE_MS if self.taken_at else this_minute
+        self.taken_at.append(at)
+        moment = datetime.fromtimestamp(at / 1000, UTC).isoformat().replace("+00:00", "Z")
+        event = {contract.EVENT_CLUSTER: cluster, contract.EVENT_SCHEDULED_TIME: moment}
+        return process.invoke(event)
 
-    def _event_for(self, function: str, taken_at: int) -> Any:
+    def wait_for_event(self, function: Function, cluster: str) -> Any:
         """Returns the event that S3, the bus and the rule made for the last object of a run."""
-        key = object_key(contract.GROUPS, FULL, taken_at)
+        key = object_key(contract.GROUPS, cluster, self.taken_at[-1])
 
         def fits(event: Mapping[str, Any]) -> bool:
-            return event["function"] == function and key in json.dumps(event["payload"])
+            return event["function"] == function.name and key in json.dumps(event["payload"])
 
         return self.emulator.wait_for("invoked", fits, _EVENT_WITHIN)["payload"]
 
-    def _receive(self, count: int) -> list[dict[str, Any]]:
-        """Returns this many messages of the inbox, or fewer if no more come."""
-        sqs = self.emulator.client("sqs")
-        received: list[dict[str, Any]] = []
-        while len(received) < count:
-            answer = sqs.receive_message(QueueUrl=self._inbox, WaitTimeSeconds=_MESSAGE_WITHIN)
-            found = answer.get("Messages", [])
-            if not found:
-                break
-            for each in found:
-                received.append(json.loads(each["Body"]))
-                sqs.delete_message(QueueUrl=self._inbox, ReceiptHandle=each["ReceiptHandle"])
-        return received
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """One deployed function: what Lambda says `about` it, and the content of its zips."""
+
+    about: dict[str, Any]
+    code: bytes
+    layers: list[bytes]
+
+    @property
+    def name(self) -> str:
+        """Returns the function's name."""
+        return str(self.about["FunctionName"])
 
 
-def _subscribe_inbox(emulator: Emulator, topic: str) -> str:
-    """Returns the address of a new queue.
-
-    The queue gets the topic's messages, and the deployment's events on the default bus.
-    """
-    sqs, events = emulator.client("sqs"), emulator.client("events")
-    url = str(sqs.create_queue(QueueName="inbox")["QueueUrl"])
-    found = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])
-    arn = found["Attributes"]["QueueArn"]
-    policy = {
-        "Version": "2012-10-17",
-        "Statement": [
-            {
-                "Effect": "Allow",
-                "Principal": {"Service": ["events.amazonaws.com", "sns.amazonaws.com"]},
-                "Action": "sqs:SendMessage",
-                "Resource": arn,
-            }
-        ],
-    }
-    sqs.set_queue_attributes(QueueUrl=url, Attributes={"Policy": json.dumps(policy)})
-    emulator.client("sns").subscribe(TopicArn=topic, Protocol="sqs", Endpoint=arn)
-    events.put_rule(Name="inbox", EventPattern=json.dumps({"source": ["kafka-lag"]}))
-    events.put_targets(Rule="inbox", Targets=[{"Id": "inbox", "Arn": arn}])
-    return url
+def _fetch(place: Mapping[str, str]) -> bytes:
+    with urlopen(place["Location"]) as answer:  # noqa: S310 - it is the emulator's
+        content: bytes = answer.read()
+    return content
 
 
-def _scheduled(cluster: str, taken_at: int) -> dict[str, str]:
-    """Returns a collector's event, as its schedule sends it."""
-    moment = datetime.fromtimestamp(taken_at / 1000, UTC)
-    return {
-        contract.EVENT_CLUSTER: cluster,
-        contract.EVENT_SCHEDULED_TIME: moment.isoformat().replace("+00:00", "Z"),
-    }
+@cache
+def _package() -> Path:
+    return build(Target.here())
 
 
-def _request(authorization: str) -> dict[str, Any]:
-    """Returns the event of a function URL, with a request for the lag of the rehearsal's group."""
-    return {
-        "rawPath": f"/v3/kafka/{FULL}/consumer/{backlog.GROUP}/lag",
-        "headers": {"host": "lag.example", "authorization": authorization},
-        "requestContext": {"stage": "$default", "http": {"method": "GET"}},
-    }
+def leave_out(template: dict[str, Any]) -> Any:
+    """Returns the template without resources of these kinds, and without references to them."""
+    gone = {name for name, each in template["Resources"].items() if _is_lacked(each)}
+    kept = {name: each for name, each in template["Resources"].items() if name not in gone}
+    return _prune({**template, "Resources": kept}, gone)
+
+
+def _is_lacked(resource: dict[str, Any]) -> bool:
+    is_alarm = resource["Type"] == "AWS::CloudWatch::Alarm"
+    return resource["Type"] in LACKED or (is_alarm and "MetricName" not in resource["Properties"])
+
+
+def _prune(value: Any, gone: AbstractSet[str]) -> Any:
+    if isinstance(value, list):
+        return [each for each in (_prune(each, gone) for each in value) if each is not _GONE]
+    if not isinstance(value, dict):
+        return value
+    if value.get("Ref") in gone or value.get("Fn::GetAtt", [None])[0] in gone:
+        return _GONE
+    pruned = {key: _prune(each, gone) for key, each in value.items()}
+    if isinstance(pruned.get("DependsOn"), list):
+        pruned["DependsOn"] = [each for each in pruned["DependsOn"] if each not in gone]
+    return {key: each for key, each in pruned.items() if each is not _GONE}

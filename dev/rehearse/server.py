@@ -27,13 +27,14 @@ from ministack.services import lambda_svc, secretsmanager
 from ministack.services.cloudformation import provisioners
 
 from dev.otlp import decode_request, points_of
-from dev.rehearse.functions import LOOK_UP
 
 # CloudWatch's OTLP endpoint, which ministack lacks.
 _OTLP_PATH = "/v1/metrics"
 _MSK_CLUSTER = re.compile(r"/v1/clusters/(?P<arn>arn:[^/]+/[^/]+/[^/]+)")
 
 _SECRET = "AWS::SecretsManager::Secret"  # noqa: S105 - a type of resource
+# The handler of the function that CloudFormation waits for.
+_LOOK_UP = "index.handler"
 _SECRET_SUFFIX = re.compile(r"-[^-]{6}$")
 _Properties = dict[str, Any]
 
@@ -190,7 +191,7 @@ def _report_invocations(reporter: Reporter) -> None:
 
     def reporting(function: Any, event: Any) -> dict[str, Any]:
         config = function.get("config") or function
-        if config["Handler"] == LOOK_UP:
+        if config["Handler"] == _LOOK_UP:
             return dict(execute(function, event))
         reporter.report("invoked", function=config["FunctionName"], payload=event)
         return {"body": {}}
