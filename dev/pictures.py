@@ -21,7 +21,7 @@ from rich.console import Console
 
 from dev.benchmarks.serve import Until
 from dev.sim.cases.text import read_cases
-from dev.sim.days import make_rules, run_report, write_day
+from dev.sim.run import make_rules, run_report, write_day
 from dev.sim.world import Staged
 from kafka_lag.lag.group_settings import ByName
 from kafka_lag.views.latest_run import Snapshots

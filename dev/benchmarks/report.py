@@ -20,7 +20,7 @@ from tempfile import TemporaryDirectory
 import pyspark
 
 from dev.benchmarks.fleet import PARTITIONS, TOPICS_A_GROUP, make_fleet
-from dev.sim.days import DATE, write_day
+from dev.sim.run import DATE, write_day
 from kafka_lag_report.session import OWN_JVM
 
 CORES, HEAP = 2, "2g"

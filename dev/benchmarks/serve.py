@@ -19,7 +19,7 @@ from rich.table import Table
 
 from dev.benchmarks.collector import MB, read_memory, run_in_process
 from dev.benchmarks.fleet import make_fleet
-from dev.sim.days import write_day
+from dev.sim.run import write_day
 from kafka_lag import contract
 from kafka_lag.snapshots.keys import taken_at_of
 from kafka_lag.snapshots.store import FolderStore

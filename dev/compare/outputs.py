@@ -22,9 +22,8 @@ import pyarrow.parquet as pq
 
 from dev.sim.cases.days import make_everything
 from dev.sim.cases.logs import CASES
-from dev.sim.days import run_report
 from dev.sim.reading import FIRST, MINUTE_MS, read_sight
-from dev.sim.run import Simulated
+from dev.sim.run import Simulated, run_report
 from dev.sim.scorers.ages import Planted
 from dev.sim.world import Staged
 from kafka_lag import contract

@@ -19,8 +19,8 @@ from typing import Any, TypeAlias
 
 from dev.sim.cases.drawn import plan_days
 from dev.sim.day_truth import Planted
-from dev.sim.days import find_midnight, read_incidents, run_report, write_case
 from dev.sim.events import MINUTE, Case
+from dev.sim.run import find_midnight, read_incidents, run_report, write_case
 from dev.sim.truth import BEHIND, REBALANCING, REWOUND, SLA_MISSED, UNEVEN
 
 Row: TypeAlias = Mapping[str, Any]

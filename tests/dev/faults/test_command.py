@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from dev.faults.__main__ import main, show
-from dev.faults.campaign import Result
+from dev.faults.__main__ import Result, main, show
 from dev.faults.judge import Finding, Verdict
 from dev.kafka import CONSUMER_PROTOCOL
 from tests.dev.faults.test_judge import RUN

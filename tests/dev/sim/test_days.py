@@ -15,8 +15,8 @@ from dev.sim.cases import days
 from dev.sim.cases.days import HOUR, day, merge
 from dev.sim.cases.drawn import draw_cases, draw_days
 from dev.sim.day_truth import KEEP_EVERY, Planted, find_planted
-from dev.sim.days import DATE, write_day
 from dev.sim.events import Case, MissRuns
+from dev.sim.run import DATE, write_day
 from dev.sim.scorers.incidents import judge
 from dev.sim.truth import BEHIND, GONE, NO_RUNS, REWOUND, SLA_MISSED, STALLED, STOPPED, UNKNOWN
 from dev.sim.world import Staged
