@@ -2,8 +2,8 @@
 """AWS on this machine: moto's server (S3, Secrets Manager) behind `AWS_ENDPOINT_URL`."""
 
 import logging
-from http.client import HTTPConnection
 from typing import Any, Self
+from urllib.request import Request, urlopen
 
 import boto3
 from moto.server import ThreadedMotoServer
@@ -35,7 +35,10 @@ class AwsStandIn:
 
     def reset(self) -> None:
         """Deletes all contents."""
-        _forget_everything(*self._server.get_host_and_port())
+        address = f"{self.endpoint_url}/moto-api/reset"
+        request = Request(address, method="POST")  # noqa: S310 - it is the stand-in's
+        with urlopen(request, timeout=10) as answer:  # noqa: S310 - it is the stand-in's
+            answer.read()
 
     def environment(self) -> dict[str, str]:
         """Returns the variables that lead any AWS client to the stand-in; the keys are made up."""
@@ -56,10 +59,3 @@ class AwsStandIn:
             aws_access_key_id="local",
             aws_secret_access_key="local",  # noqa: S106 - the stand-in takes anything
         )
-
-
-def _forget_everything(host: str, port: int) -> None:
-    connection = HTTPConnection(host, port, timeout=10)
-    connection.request("POST", "/moto-api/reset")
-    connection.getresponse().read()
-    connection.close()

@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 from dev.sim.cases.days import make_everything
 from dev.sim.cases.logs import CASES
 from dev.sim.reading import FIRST, MINUTE_MS, read_sight
-from dev.sim.run import Simulated, run_report
+from dev.sim.run import Simulated, Warnings, run_report
 from dev.sim.scorers.ages import Planted
 from dev.sim.world import Staged
 from kafka_lag import contract
@@ -76,11 +76,6 @@ class Replay:
         return None
 
 
-class _Quiet:
-    def warning(self, message: str, /) -> None:
-        pass
-
-
 def write(folder: Path, kind: str, name: str, where: str, value: Any) -> None:
     """Writes a value, which may hold others, below the line of its place."""
     path = folder / kind / f"{name}.txt"
@@ -120,7 +115,7 @@ def replay(
     store, source, stream, taken_at = FolderStore(root), Replay(look_up), io.StringIO(), 0
     sink = ConfiguredSink(EmfSink(stream), settings.levels)
     # The clock stands still, so that the time of a run is never a difference.
-    collector = Collector(settings, source, store, [sink], _Quiet(), lambda: 0.0)
+    collector = Collector(settings, source, store, [sink], Warnings(), lambda: 0.0)
     layout = cluster.layout()
     for minute, at in enumerate(times):
         cluster.live_a_minute()

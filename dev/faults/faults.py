@@ -275,28 +275,22 @@ def killed(scene: Scene) -> bool:
     return happened
 
 
-def cold(scene: Scene) -> bool:
-    """Replaces the process."""
-    scene.orders.cold = True
-    return _happens(lambda: not scene.orders.cold)
+def _order(name: str, draw: Callable[[random.Random], int]) -> Fault:
+    """Returns a fault that is an order for the next run."""
+
+    def fault(scene: Scene) -> bool:
+        setattr(scene.orders, name, draw(scene.rng))
+        return _happens(lambda: not getattr(scene.orders, name))
+
+    fault.__name__ = name
+    return fault
 
 
-def late(scene: Scene) -> bool:
-    """Starts a run late, after runs of later times."""
-    scene.orders.late = scene.rng.randrange(2, 6)
-    return _happens(lambda: not scene.orders.late)
-
-
-def concurrent(scene: Scene) -> bool:
-    """Runs two processes at once for the same scheduled time."""
-    scene.orders.concurrent = True
-    return _happens(lambda: not scene.orders.concurrent)
-
-
-def skipped(scene: Scene) -> bool:
-    """Leaves out some runs."""
-    scene.orders.skipped = scene.rng.randrange(2, 5)
-    return _happens(lambda: not scene.orders.skipped)
+# Another process; a late run after later ones; two processes at one time; runs that are left out.
+cold = _order("cold", lambda _: True)
+late = _order("late", lambda rng: rng.randrange(2, 6))
+concurrent = _order("concurrent", lambda _: True)
+skipped = _order("skipped", lambda rng: rng.randrange(2, 5))
 
 
 def clock_jumps(scene: Scene) -> bool:

@@ -15,6 +15,7 @@ from botocore.exceptions import ClientError
 
 from dev.faults.traffic import PREFIX
 from dev.sim.live.waves import RULES
+from dev.sim.run import Warnings
 from kafka_lag import contract
 from kafka_lag.brokers.access import Access
 from kafka_lag.brokers.aws_login import SecretCredentials
@@ -143,15 +144,6 @@ class Run:
     during: str = ""
 
 
-class _RecordingLogger:
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-
-    def warning(self, message: str, /) -> None:
-        """Keeps one line."""
-        self.lines.append(message)
-
-
 class Subject:
     """One process that collects: warm from run to run until `cold` replaces it.
 
@@ -174,7 +166,7 @@ class Subject:
         settings = Settings(
             CLUSTER, self._access, rules, levels, interval_ms=INTERVAL_MS, deadline=DEADLINE
         )
-        self._stream, self._logger = io.StringIO(), _RecordingLogger()
+        self._stream, self._logger = io.StringIO(), Warnings()
         login = SecretCredentials(self._secret, SECRET)
         self._source = KafkaSource(self._access, login, lambda: time.time() + self.ahead_ms / 1_000)
         sinks = [ConfiguredSink(EmfSink(self._stream), levels)]

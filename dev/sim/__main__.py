@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 import sys
-from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Mapping, Sequence
+from argparse import ArgumentParser
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from dev.sim.cases.drawn import SEED, SETS
 from dev.sim.scorers import (
@@ -23,32 +24,24 @@ from dev.sim.scorers import (
     tasks,
 )
 
-_SCORERS: Mapping[str, Callable[[Namespace], bool]] = {
-    "causes": causes.print_verdicts,
-    "statuses": statuses.print_verdicts,
-    "scaling": scaling.print_verdicts,
-    "tasks": tasks.print_verdicts,
-    "ages": ages.print_verdicts,
-    "incidents": incidents.print_verdicts,
-    "alarms": alarms.print_verdicts,
-    "releases": releases.print_verdicts,
-    "restarts": restarts.print_verdicts,
-    "probes": probes.print_verdicts,
-    "changes": changes.print_verdicts,
+# The scorers of each set of cases; the first one judges unless another is named.
+_JUDGED_BY: Mapping[str, tuple[Any, ...]] = {
+    **dict.fromkeys(SETS, (causes, statuses)),
+    "rhythms": (statuses,),
+    "services": (scaling,),
+    "tasks": (tasks,),
+    "logs": (ages,),
+    "days": (incidents,),
+    "alarms": (alarms,),
+    **dict.fromkeys(("releases", "releases-aside"), (releases,)),
+    **dict.fromkeys(("restarts", "restarts-aside"), (restarts,)),
+    "probes": (probes,),
+    "changes": (changes,),
 }
-_JUDGED_BY: Mapping[str, tuple[str, ...]] = {
-    **dict.fromkeys(SETS, ("causes", "statuses")),
-    "rhythms": ("statuses",),
-    "services": ("scaling",),
-    "tasks": ("tasks",),
-    "logs": ("ages",),
-    "days": ("incidents",),
-    "alarms": ("alarms",),
-    **dict.fromkeys(("releases", "releases-aside"), ("releases",)),
-    **dict.fromkeys(("restarts", "restarts-aside"), ("restarts",)),
-    "probes": ("probes",),
-    "changes": ("changes",),
-}
+
+
+def _name(scorer: Any) -> str:
+    return str(scorer.__name__).rpartition(".")[2]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -57,7 +50,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     commands = parser.add_subparsers(required=True)
     score = commands.add_parser("score", help="judge the collector's answers")
     score.add_argument("cases", choices=_JUDGED_BY)
-    score.add_argument("--by", choices=_SCORERS, help="which of its answers")
+    names = sorted({_name(each) for several in _JUDGED_BY.values() for each in several})
+    score.add_argument("--by", choices=names, help="which of its answers")
     score.add_argument("--seed", type=int, help="of cases that are drawn; of days: draw them")
     only = "cases whose name begins with one of these"
 
@@ -68,13 +62,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     score.add_argument("--live", action="store_true", help="on real brokers, beside memory")
     score.add_argument("--folder", type=Path, help="for snapshots of --live and of days")
     options = parser.parse_args(argv)
-    judged_by = _JUDGED_BY[options.cases]
-    options.by = options.by or judged_by[0]
-    if options.by not in judged_by:
+    judged_by = {_name(each): each for each in _JUDGED_BY[options.cases]}
+    if options.by not in (None, *judged_by):
         parser.error(f"{options.cases} cases are judged by {' or '.join(judged_by)}")
     if options.seed is None:
         options.seed = SEED if options.cases == "drawn" else 0
-    return 0 if _SCORERS[options.by](options) else 1
+    scorer = judged_by[options.by or next(iter(judged_by))]
+    return 0 if scorer.print_verdicts(options) else 1
 
 
 if __name__ == "__main__":

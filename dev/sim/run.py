@@ -49,6 +49,17 @@ class Simulated(Protocol):
         """Returns the present state of the cluster, or None if no run takes place."""
 
 
+class Warnings:
+    """Keeps what a collector warns of."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def warning(self, message: str, /) -> None:
+        """Keeps one line."""
+        self.lines.append(message)
+
+
 @dataclass(frozen=True, slots=True)
 class Kept:
     """The place of snapshots. If the collector is `cold`, each run starts only from them."""

@@ -18,7 +18,7 @@ from dev.kafka.readiness import wait_until
 from dev.sim.events import MINUTE, SHORTENED, Case
 from dev.sim.live.stage import Scene, Stage
 from dev.sim.live.writer import Writer
-from dev.sim.run import WATCHED, find_troubled
+from dev.sim.run import WATCHED, Warnings, find_troubled
 from dev.sim.truth import right_causes
 from kafka_lag import contract
 from kafka_lag.brokers.access import Access
@@ -161,7 +161,7 @@ class _Wave:
             deadline=_DEADLINE,
         )
         source = KafkaSource(access, FixedCredentials())
-        collector = Collector(settings, source, self._store, [], _Ignored())
+        collector = Collector(settings, source, self._store, [], Warnings())
         begins = time.monotonic() + max(each.case.warm_up for each in self._watched) / SHORTENED
         waiting = [(begins + _APART * place, each) for place, each in enumerate(self._watched)]
         while waiting or not all(each.over for each in self._watched):
@@ -194,13 +194,6 @@ class _Wave:
 def _begin(watched: Watched) -> None:
     watched.stage.begin()
     watched.ends = time.monotonic() + watched.case.watched / SHORTENED
-
-
-class _Ignored:
-    """Takes the collector's warnings, such as the one of the first run of a wave."""
-
-    def warning(self, message: str, /) -> None:
-        """Drops it."""
 
 
 def _wait_for_next_run() -> int:
