@@ -97,6 +97,11 @@ def at_once(rng: Random, now: int, runs: int = 3, size: int = 2_500) -> Ints:
     return np.sort(np.append(np.repeat(by_chance(rng, now, runs), size), by_chance(rng, now, 40)))
 
 
+def one_batch(rng: Random, now: int) -> Ints:
+    """Draws a log that is one batch."""
+    return np.full(1_000, now - int(rng.integers(HOUR, DAY)))
+
+
 def late(rng: Random, now: int) -> Ints:
     """Draws records; every tenth comes up to six hours after its time."""
     times = steady(rng, now)
@@ -249,6 +254,8 @@ CASES = (
         "deleted-head",
         partial(_delete, 0.3, _each(steady, bursty, _ahead_at_first, back_filled_last)),
     ),
+    # Brokers name the first record of the newest time, though it is deleted.
+    Case("deleted-batch", partial(_delete, 0.4, _each(*[one_batch] * 3))),
     Case(
         "overtaken",
         partial(_delete, 0.5, _each(steady, by_chance, _ahead_at_first)),
