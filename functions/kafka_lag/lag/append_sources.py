@@ -12,7 +12,7 @@ To add a source of bounds, add one step to `estimate_append_times`: columns by p
 `history.correct_by_timestamps` with these; both choices then use it. If it may know more than in
 the previous run, apply it to `carried.bounds` too: carried times count as record timestamps, which
 may widen bounds again. Log ends alone decide how far back a short rest may reach
-(`time_lag.widen_for_short_rests`).
+(`time_lag`).
 
 A source that also estimates returns `AppendTimes` with a method of its own (`contract.METHOD_...`)
 and needs a rule for when it wins, beside `choose_without_index`. Its estimates are carried

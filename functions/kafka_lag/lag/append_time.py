@@ -21,12 +21,12 @@ has both bounds (`next_record_after` and `_before`), and `time_lag_method` names
 
 After a follower hung, bounds may be 30 s wider than stated above (`bounds.HELD_BACK_MS`). Three
 steps widen an error but not the bounds in the row: log cleaning (`Ages.allow_for_cleaning`), short
-rests (`time_lag.widen_for_short_rests`), and a group's roll-up.
+rests (`time_lag`), and a group's roll-up.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kafka_lag.lag.append_sources import (
     AppendTimes,
@@ -36,7 +36,8 @@ from kafka_lag.lag.append_sources import (
     find_previous_positions,
 )
 from kafka_lag.lag.bounds import Bounds
-from kafka_lag.lag.columns import Column, Rows
+from kafka_lag.lag.columns import Column
+from kafka_lag.lag.evaluation import Evaluation
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.index_search import search
 from kafka_lag.lag.log_ends import Ends, align_ends, find_bounds
@@ -46,64 +47,41 @@ from kafka_lag.lag.lookup_plan import (
     is_worth_a_look_up,
     share_budget,
 )
-from kafka_lag.lag.model import PreviousRuns
 from kafka_lag.lag.positions import Positions, find_positions
-from kafka_lag.lag.run import Run
-from kafka_lag.lag.time_index import LookUp
 
 
-@dataclass(frozen=True, slots=True)
-class AppendTimeEstimates:
-    """Append times by row, unknown if nothing is unread, and how they were found.
+def estimate_append_times(e: Evaluation, unread: Column, old: Frame) -> AppendTimes:
+    """Returns the append time of each row's next unread record, within proven bounds.
 
-    `look_ups`: how many were sent. `contradicted`: log ends left out because of wrong clocks.
+    `unread`: the offset of that record, unknown if there is none. `old` holds the previous row of
+    each row. Counts look-ups, and log ends left out because of wrong clocks.
     """
-
-    times: AppendTimes
-    look_ups: int
-    contradicted: int
-
-
-def estimate_append_times(
-    rows: Frame,
-    topics: Frame,
-    at_topic: Rows,
-    unread: Column,
-    old: Frame,
-    previous_runs: PreviousRuns,
-    run: Run,
-    look_up: LookUp,
-) -> AppendTimeEstimates:
-    """Returns the append times of the next unread records, within proven bounds.
-
-    `unread`: the offset of each row's next unread record, unknown if there is none. `at_topic`: the
-    row of its partition in `topics`. `old` holds the previous row of each row.
-    """
-    positions = find_positions(topics, at_topic, unread)
-    ends = align_ends(positions.partitions, previous_runs.ends)
+    run, rules = e.run, e.run.rules
+    positions = find_positions(e.topics, e.at_topic, unread)
+    ends = align_ends(positions.partitions, e.previous_runs.ends)
     history = _bound_by_ends(ends, positions)
     previous = find_previous_positions(old)
     same, moved = previous == unread, previous != unread
     carried = carry_estimates(old, same, positions)
     ahead = carried.best > positions.now
     times = choose_without_index(
-        history.correct_by_timestamps(carried.bounds(~ahead)), carried, positions, run.rules
+        history.correct_by_timestamps(carried.bounds(~ahead)), carried, positions, rules
     )
 
-    due = is_due(positions.partitions, run.taken_at, run.rules.interval_ms)[positions.part]
+    due = is_due(positions.partitions, run.taken_at, rules.interval_ms)[positions.part]
     dropped = ahead | (positions.compacted & due)
     bounds = history.correct_by_timestamps(carried.bounds(~dropped))
-    wide = is_too_wide(bounds, positions, run.rules) & (~carried.is_final | due | dropped)
-    worth = is_worth_a_look_up(rows, positions, bounds, moved, run.rules)
-    moves, left = ~positions.any_of(~moved), run.rules.lookup_budget
-    for at, most in share_budget(wide, worth, run.rules.lookup_budget):
+    wide = is_too_wide(bounds, positions, rules) & (~carried.is_final | due | dropped)
+    worth = is_worth_a_look_up(e.rows, positions, bounds, moved, rules)
+    moves, left = ~positions.any_of(~moved), rules.lookup_budget
+    for at, most in share_budget(wide, worth, rules.lookup_budget):
         some, known = positions.take(at), bounds.take(at)
-        limits = replace(run.rules, lookup_budget=min(most, left))
-        found = search(some, known, moves[at], limits, look_up)
+        limits = replace(rules, lookup_budget=min(most, left))
+        found = search(some, known, moves[at], limits, e.look_up)
         chosen = choose_with_index(times.take(at), found, carried.best.known[at], some, known)
         times, left = times.put(at, chosen), left - found.look_ups
-    look_ups = run.rules.lookup_budget - left
-    return AppendTimeEstimates(times.take(positions.of_row), look_ups, ends.contradicted)
+    e.look_ups, e.contradicted = rules.lookup_budget - left, ends.contradicted
+    return times.take(positions.of_row)
 
 
 def _bound_by_ends(ends: Ends, positions: Positions) -> Bounds:

@@ -17,9 +17,10 @@ import numpy as np
 
 from kafka_lag import contract
 from kafka_lag.lag.columns import Column, Mask, Rows, Strings
+from kafka_lag.lag.evaluation import Evaluation
 from kafka_lag.lag.frame import Frame, locate
 from kafka_lag.lag.model import PreviousRuns
-from kafka_lag.lag.previous_rows import PreviousRows, is_read, seconds_between
+from kafka_lag.lag.previous_rows import is_read, seconds_between
 from kafka_lag.lag.recent import Recent
 from kafka_lag.lag.run import Run
 from kafka_lag.lag.sets import Sets, distinct
@@ -42,17 +43,10 @@ _NO_SAMPLES = (contract.SLOW_MEMBER, contract.SLOW_MEMBERS, *contract.NOT_OF_CON
 _SPREAD = 1.96
 
 
-def add_capacity(
-    groups: Frame,
-    old: Frame,
-    rows: Frame,
-    previous: PreviousRows,
-    previous_runs: PreviousRuns,
-    run: Run,
-) -> Frame:
+def add_capacity(e: Evaluation) -> Frame:
     """Returns the rolled-up groups with `capacity`, its interval and samples, and the shared limit.
 
-    `old`: each group's previous row. The columns of the limit are those of `add_shared_limit`.
+    The columns of the limit are those of `add_shared_limit`.
 
     `settled_since`: the first known run, ms, since which the members own the same partitions;
     unknown while they wait for an assignment. `capacity`: records/s of one member, as configured,
@@ -62,8 +56,9 @@ def add_capacity(
     interval of the median, by the order of the samples; unknown likewise. `capacity_samples`: the
     last 15, a value per interval in which a member was saturated.
     """
-    groups = groups.with_columns(settled_since=_find_settled_since(groups, old, run))
-    sample, runs = _sample(groups, old, rows, previous, previous_runs, run)
+    old, run = e.old_groups, e.run
+    groups = e.groups.with_columns(settled_since=_find_settled_since(e.groups, old, run))
+    sample, runs = _sample(e, groups)
     if not (sample.known | old.strings("capacity_samples").known).any():
         return _without_samples(groups, run)
     samples = Recent.of(old.strings("capacity_samples"), MOST_SAMPLES).appended(sample, runs)
@@ -131,14 +126,7 @@ class _Members:
         return Sets(np.where(chosen, self.group, groups).astype(np.int64), groups)
 
 
-def _sample(
-    groups: Frame,
-    old_groups: Frame,
-    rows: Frame,
-    previous: PreviousRows,
-    previous_runs: PreviousRuns,
-    run: Run,
-) -> tuple[Column, Rows]:
+def _sample(e: Evaluation, groups: Frame) -> tuple[Column, Rows]:
     """Returns records/s of a saturated member of each group, on average, and over how many runs.
 
     A member that is slow beside others gives no sample: the one that the previous run named as the
@@ -146,28 +134,28 @@ def _sample(
     one with slow partitions, nor a group that a broker or a transaction makes slow, or whose
     commits pass deleted records.
     """
-    rows, old, at_group = _select(groups, rows, previous.rows)
+    rows, old, at_group = _select(e)
     if not len(rows):
         return Column.unknown(len(groups), np.float64), np.ones(len(groups), np.int64)
     members = _find_members(groups, rows, old, at_group)
     moved = _has_moved(rows, old) & (members.sets.of_row < members.sets.count)
     of_row = _count_read(rows, old).only(moved)
     read = members.sets.total(of_row)
-    earlier = (previous_runs.newest.taken_at - members.since) / 1_000
+    earlier = (e.newest.taken_at - members.since) / 1_000
     seconds = members.sets.maximum(seconds_between(rows, old)) + earlier
     settled_since = groups.numbers("settled_since").take(members.group)
     lasts = (members.since >= settled_since) & (read > 0) & (seconds > 0)
-    left_over = _find_left_over(rows, old, members, lasts, previous_runs).only(moved)
+    left_over = _find_left_over(rows, old, members, lasts, e.previous_runs).only(moved)
     backlog = members.sets.total(left_over, moved & ~left_over.known)
     saturated = lasts & (backlog >= read * _BACKLOG_TO_READ + _FEWEST_RECORDS)
     rate = read / seconds
     fastest = members.in_groups(lasts & ~saturated, len(groups)).maximum(rate.only(lasts))
-    has_slow = old_groups.strings("cause").is_in(_NO_SAMPLES)[members.group]
+    has_slow = e.old_groups.strings("cause").is_in(_NO_SAMPLES)[members.group]
     is_slow = rate < fastest.take(members.group) * contract.TOO_SLOW_SHARE
     saturated &= ~has_slow & ~is_slow & ~_have_slow_partitions(members.sets, of_row, left_over)
     of_group = members.in_groups(saturated, len(groups))
     number = of_group.rows()
-    runs = of_group.total(seconds.only(saturated)) / number / run.interval_seconds
+    runs = of_group.total(seconds.only(saturated)) / number / e.run.interval_seconds
     counted = np.maximum(np.round(runs.fill(0.0)), 1).astype(np.int64)
     reading = groups.numbers("members").where(is_shared(groups), number)
     return of_group.total(rate.only(saturated)) / reading, counted
@@ -185,11 +173,12 @@ def _have_slow_partitions(members: Sets, read: Column, backlog: Column) -> Mask:
     return mask
 
 
-def _select(groups: Frame, rows: Frame, old: Frame) -> tuple[Frame, Frame, Rows]:
+def _select(e: Evaluation) -> tuple[Frame, Frame, Rows]:
     """Returns the rows of groups that may have a saturated member, usually few, and their groups.
 
     A backlog in the previous run is at least that after the last move of the commits.
     """
+    rows, old = e.rows, e.previous.rows
     behind = old.numbers("lag") >= _count_read(rows, old) * _BACKLOG_TO_READ
     # What waits for its delay is no backlog, and looks as if it were one.
     waits = rows.numbers("delay_seconds").known
@@ -197,12 +186,9 @@ def _select(groups: Frame, rows: Frame, old: Frame) -> tuple[Frame, Frame, Rows]
     if not behind.any():
         nothing = np.zeros(0, np.int64)
         return rows.lazy_take(nothing), old.lazy_take(nothing), nothing
-    at_group = locate(rows, groups, contract.GROUP_KEY)
-    few = np.zeros(len(groups) + 1, bool)
-    few[at_group[behind]] = True
-    few[-1] = False
-    chosen = np.flatnonzero(few[at_group] & ~waits)
-    return rows.lazy_take(chosen), old.lazy_take(chosen), at_group[chosen]
+    few = Sets(e.at_group, len(e.groups)).have(behind)
+    chosen = np.flatnonzero(few[e.at_group] & ~waits)
+    return rows.lazy_take(chosen), old.lazy_take(chosen), e.at_group[chosen]
 
 
 def _count_read(rows: Frame, old: Frame) -> Column:

@@ -54,11 +54,11 @@ from kafka_lag.lag.cause_rates import (
     weigh_unusual,
 )
 from kafka_lag.lag.columns import Column, Rows, Strings
-from kafka_lag.lag.frame import Columns, Frame, locate
+from kafka_lag.lag.evaluation import Evaluation
+from kafka_lag.lag.frame import Columns, Frame
 from kafka_lag.lag.log_ends import align_ends
 from kafka_lag.lag.model import PreviousRuns
-from kafka_lag.lag.previous_rows import PreviousRows, seconds_between
-from kafka_lag.lag.rollup import Counts
+from kafka_lag.lag.previous_rows import seconds_between
 from kafka_lag.lag.run import Run
 from kafka_lag.lag.sets import Sets
 from kafka_lag.lag.status import find_leaderless
@@ -111,30 +111,18 @@ class _Named:
         return self.name, now
 
 
-def add_causes(
-    groups: Frame,
-    old: Frame,
-    rows: Frame,
-    topics: Frame,
-    at_topic: Rows,
-    counts: Counts,
-    previous: PreviousRows,
-    previous_runs: PreviousRuns,
-    run: Run,
-) -> Frame:
+def add_causes(e: Evaluation) -> Frame:
     """Returns the groups with `cause`, `cause_since` (ms) and `cause_evidence`.
 
-    `old`: each group's previous row; `topics`: all partitions, `at_topic` each row's; `previous`:
-    the rows' previous rows. A cause is known for groups in WARN or ERR, for groups with a broken
-    SLA, for unusual ones, for those with a partition that has no leader for a second run, and for
-    those that an open transaction holds up; if it is explained, also in runs in OK until the end of
-    the incident. It is kept in a run that does not know the status, or that comes long after the
-    previous one.
+    A cause is known for groups in WARN or ERR, for groups with a broken SLA, for unusual ones, for
+    those with a partition that has no leader for a second run, and for those that an open
+    transaction holds up; if it is explained, also in runs in OK until the end of the incident. It
+    is kept in a run that does not know the status, or that comes long after the previous one.
     """
-    at_group = locate(rows, groups, contract.GROUP_KEY)
+    groups, old, rows, run = e.groups, e.old_groups, e.rows, e.run
     status, unusual = groups.strings("status"), groups.numbers("unusual")
     leaderless = find_leaderless(rows, run)
-    without = Sets(at_group, len(groups)).have(leaderless)
+    without = Sets(e.at_group, len(groups)).have(leaderless)
     held_up = groups.numbers("held_up_records").known
     broken = groups.numbers(contract.HELD_SLA_BROKEN).known
     in_trouble = status.is_in(BAD) | (unusual == 1) | without | held_up | broken
@@ -154,13 +142,13 @@ def add_causes(
     if wanted.any():
         partitions = Partitions(
             rows=rows,
-            topics=topics.lazy_take(at_topic),
-            at_group=at_group,
-            counts=counts,
+            topics=e.of_topic,
+            at_group=e.at_group,
+            counts=e.counts,
             leaderless=leaderless,
             run=run,
-            written=_find_written(topics, previous_runs, run).take(at_topic),
-            previous=previous,
+            written=_find_written(e.topics, e.previous_runs, run).take(e.at_topic),
+            previous=e.previous,
         )
         chosen = np.flatnonzero(wanted)
         last_runs, begun = (each.to_list() for each in (old.numbers("taken_at"), incident))

@@ -56,7 +56,7 @@ def _report(e: Evaluation) -> LagReport:
     return LagReport(
         snapshot=Snapshot(e.run.taken_at, *frames),
         group_topics=roll_up_group_topics(e.rows, e.counts),
-        scaling=roll_up_scaling(groups, e.rows, e.counts),
+        scaling=roll_up_scaling(e, groups),
         lags_clamped=int((e.lags.beyond_end & is_read(e.rows)).sum()),
         look_ups=e.look_ups,
         problems=e.reading.problems,

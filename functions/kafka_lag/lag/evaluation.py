@@ -6,18 +6,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
-from kafka_lag.lag.columns import Column, Mask, Rows
+from kafka_lag.lag.columns import Column, Mask, Rows, Seconds
 from kafka_lag.lag.frame import Frame
-from kafka_lag.lag.kept_up import Floats
 from kafka_lag.lag.model import ClusterReading, PreviousRuns, Snapshot
-from kafka_lag.lag.offset_lag import OffsetLag
-from kafka_lag.lag.previous_rows import PreviousRows
-from kafka_lag.lag.rollup import Counts
+from kafka_lag.lag.previous_rows import PreviousRows, match_previous_groups
 from kafka_lag.lag.run import Run
 from kafka_lag.lag.time_index import LookUp
-from kafka_lag.lag.time_lag import Ages
-from kafka_lag.lag.unwatched import Unwatched
+
+if TYPE_CHECKING:
+    # Their modules have steps.
+    from kafka_lag.lag.offset_lag import OffsetLag
+    from kafka_lag.lag.rollup import Counts
+    from kafka_lag.lag.time_lag import Ages
+    from kafka_lag.lag.unwatched import Unwatched
 
 
 class Table(StrEnum):
@@ -66,12 +69,15 @@ class Evaluation:
     estimated: Ages = field(init=False)
     ages: Ages = field(init=False)
     counts: Counts = field(init=False)
-    kept_up_weight: Floats = field(init=False)
+    kept_up_weight: Seconds = field(init=False)
     unwatched: Unwatched = field(init=False)
     left: Frame = field(init=False)
     look_ups: int = 0
     contradicted: int = 0
     joined: dict[str, tuple[Frame, Frame]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.old_groups = match_previous_groups(self.groups, self.newest)
 
     @property
     def newest(self) -> Snapshot:
@@ -111,18 +117,14 @@ class Evaluation:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step: `make` returns the table `of` with the columns that it `adds`.
+    """One step: `make` returns the table `of` with the columns that it adds.
 
-    `needs` are the earlier steps whose columns or values it reads. The answers of the brokers and
-    the rows of the previous run are not listed. Both are words with spaces between them. After a
-    step that `frees`, joined columns are dropped.
+    After a step that `frees`, joined columns are dropped.
     """
 
     name: str
     of: Table
     make: Callable[[Evaluation], Frame]
-    adds: str
-    needs: str = ""
     frees: bool = False
 
     def take(self, evaluation: Evaluation) -> None:

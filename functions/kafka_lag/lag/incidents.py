@@ -12,10 +12,11 @@ import numpy as np
 from kafka_lag import contract
 from kafka_lag.contract.ids import incident_id
 from kafka_lag.lag.columns import Column, Mask, Strings
+from kafka_lag.lag.evaluation import Evaluation
 from kafka_lag.lag.frame import Columns, Frame, unknown
 from kafka_lag.lag.held import SAME_BEGINNING, TROUBLES, codes_of, find_previous
 from kafka_lag.lag.model import Snapshot
-from kafka_lag.lag.previous_rows import PreviousRows, is_read
+from kafka_lag.lag.previous_rows import is_read
 from kafka_lag.lag.recent import Recent
 from kafka_lag.lag.rollup import GROUP_STATUSES
 from kafka_lag.lag.run import Run
@@ -30,6 +31,11 @@ _YOUNG_INTERVALS = 2.0
 # because some groups always read late.
 _STEADY_MS = 30 * 60_000
 _SEVERITIES = contract.CONSUMER_STATUS_SEVERITIES
+
+
+def add_incidents(e: Evaluation) -> Frame:
+    """Returns the groups with the columns `incident_*`."""
+    return track_incidents(e.groups, e.newest, _count_newly_lost(e), e.run)
 
 
 def track_incidents(groups: Frame, previous: Snapshot, lost: Column, run: Run) -> Frame:
@@ -171,19 +177,20 @@ def _find_skipped(groups: Frame, since: Column) -> Column:
     return groups.numbers("records_skipped").only(sure & (groups.numbers("skipped_at") >= since))
 
 
-def count_newly_lost(rows: Frame, previous: PreviousRows, sets: Sets) -> Column:
-    """Returns each set's records that retention deleted unread since the previous run.
+def _count_newly_lost(e: Evaluation) -> Column:
+    """Returns each group's records that retention deleted unread since the previous run.
 
     Records that were lost before and are still ahead of the commit are not a new loss. Records that
     the commit has passed meanwhile may have been lost as well, so it is a lower bound.
     """
-    old, lost = previous.rows, rows.numbers("records_lost")
+    rows, old, lost = e.rows, e.previous.rows, e.rows.numbers("records_lost")
     if not (lost > 0).any():
         # Nearly every run: the previous rows need not be joined.
-        return Column.constant(0, sets.count)
+        return Column.constant(0, len(e.groups))
     advanced = rows.numbers("committed_offset") - old.numbers("committed_offset")
     still_ahead = (old.numbers("records_lost") - advanced).clip(0)
-    return sets.total((lost - still_ahead).clip(0).only(is_read(rows)))
+    newly = (lost - still_ahead).clip(0).only(is_read(rows))
+    return Sets(e.at_group, len(e.groups)).total(newly)
 
 
 def _count_lost(groups: Frame, old: Frame, newly: Column) -> Column:

@@ -3,17 +3,14 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 import numpy as np
-import numpy.typing as npt
 
 from kafka_lag import contract
-from kafka_lag.lag.columns import Column, Rows
+from kafka_lag.lag.columns import Column, Seconds
+from kafka_lag.lag.evaluation import Evaluation
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.movement import most_observations
 from kafka_lag.lag.previous_rows import is_read, seconds_between
-from kafka_lag.lag.run import Run
 from kafka_lag.lag.sets import Sets
 
 # A group keeps up in a run if its time lag is at most this many intervals; or this share of a
@@ -29,20 +26,17 @@ _RATES_UNSEEN_WINDOWS = 0.5
 # has lasted for a window. From the second number on, the average then starts again from it.
 _OTHER_LEVEL, _NEW_LEVEL = 2.0, 3.0
 
-Floats: TypeAlias = npt.NDArray[np.float64]
 
-
-def add_kept_up(
-    groups: Frame, old: Frame, rows: Frame, at_group: Rows, run: Run
-) -> tuple[Frame, Floats]:
-    """Returns the groups with the columns `kept_up_*` and `other_level_since`, and weights.
+def add_kept_up(e: Evaluation) -> Frame:
+    """Returns the groups with the columns `kept_up_*` and `other_level_since`.
 
     `kept_up_at`, ms, is the last run in which the group kept up. `kept_up_members` and
-    `kept_up_produce_rate` are moving averages over those runs. They become unknown, and the weight
-    NaN, if the group does not keep up after a long time without a reading, because its rates then
-    cover that time as well. `other_level_since`, ms: since when records are written at another
-    level than the average. The weight is that of this run in each group's averages.
+    `kept_up_produce_rate` are moving averages over those runs. They become unknown, and
+    `kept_up_weight` NaN, if the group does not keep up after a long time without a reading, because
+    its rates then cover that time as well. `other_level_since`, ms: since when records are written
+    at another level than the average.
     """
+    groups, old, run = e.groups, e.old_groups, e.run
     age, rate = groups.numbers("time_lag_seconds"), groups.numbers("produce_rate")
     fine = groups.strings("status").is_in([contract.OK]) & is_read(groups)
     young = age <= _KEEPS_UP_INTERVALS * run.interval_seconds
@@ -66,40 +60,41 @@ def add_kept_up(
     half_life = _HALF_LIFE_WINDOWS * run.window_seconds
     passed = seconds_between(groups, old).fill(0.0)
     weight = 1.0 - np.exp2(-passed / half_life)
-    weight = np.maximum(weight, _find_least_share(groups, rows, at_group, run))
+    weight = np.maximum(weight, _find_least_share(e))
     new_level = (rate > _NEW_LEVEL * usual) | (rate * _NEW_LEVEL < usual)
     weight = np.where(learns, np.where(new_level, 1.0, weight), 0.0)
     known = learns | (passed < _RATES_UNSEEN_WINDOWS * run.window_seconds)
-    weight = np.where(known, weight, np.nan)
+    e.kept_up_weight = weight = np.where(known, weight, np.nan)
     return groups.with_columns(
         kept_up_at=now.only(fine).or_else(old.numbers("kept_up_at")),
         kept_up_produce_rate=_average(usual, rate, weight),
         kept_up_members=_average(old.numbers("kept_up_members"), groups.numbers("members"), weight),
         other_level_since=since,
-    ), weight
+    )
 
 
-def add_kept_up_rate(rows: Frame, old: Frame, rate: Column, weight: Floats) -> Frame:
+def add_kept_up_rate(e: Evaluation) -> Frame:
     """Returns the rows with `kept_up_rate`.
 
-    It is the records/s written to the partition in the runs in which its group kept up. `old`:
-    previous rows; `rate`: records/s now; `weight`: that of their group.
+    It is the records/s written to the partition in the runs in which its group kept up.
     """
-    return rows.with_columns(kept_up_rate=_average(old.numbers("kept_up_rate"), rate, weight))
+    last, rate = e.previous.rows.numbers("kept_up_rate"), e.of_topic.numbers("produce_rate")
+    return e.rows.with_columns(kept_up_rate=_average(last, rate, e.kept_up_weight[e.at_group]))
 
 
-def _average(last: Column, value: Column, weight: Floats) -> Column:
+def _average(last: Column, value: Column, weight: Seconds) -> Column:
     """Returns the moving average; a run without weight starts none, one with NaN forgets it."""
     last, seen = last.only(~np.isnan(weight)), value.only(weight > 0) * 1.0
     return (last * (1.0 - weight) + seen * weight).or_else(last).or_else(seen)
 
 
-def _find_least_share(groups: Frame, rows: Frame, at_group: Rows, run: Run) -> Floats:
+def _find_least_share(e: Evaluation) -> Seconds:
     """Returns the least weight of this run in a group's averages.
 
     It is 1/n in a group's n-th run with a rate, and 0 after half a window. Otherwise the first run
     would count for hours.
     """
-    seen = Sets(at_group, len(groups)).maximum(rows.numbers("observations")).fill(2)
-    shares: Floats = np.where(seen * 2 < most_observations(run), 1.0 / np.maximum(seen - 1, 1), 0.0)
+    seen = Sets(e.at_group, len(e.groups)).maximum(e.rows.numbers("observations")).fill(2)
+    counts = seen * 2 < most_observations(e.run)
+    shares: Seconds = np.where(counts, 1.0 / np.maximum(seen - 1, 1), 0.0)
     return shares

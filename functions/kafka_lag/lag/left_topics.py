@@ -14,44 +14,45 @@ import numpy as np
 from kafka_lag import contract
 from kafka_lag.lag.carry_over import accept_rows
 from kafka_lag.lag.columns import Strings
+from kafka_lag.lag.evaluation import Evaluation
 from kafka_lag.lag.frame import Frame, have_same_keys, locate
-from kafka_lag.lag.model import Snapshot
 from kafka_lag.lag.previous_rows import is_read, last_known_lag
-from kafka_lag.lag.run import Run
 from kafka_lag.lag.sets import Sets
 
 _NOTHING = np.zeros(0, np.int64)
 _NAMED = 20
 
 
-def find_left(rows: Frame, topics: Frame, groups: Frame, previous: Snapshot, run: Run) -> Frame:
+def find_left(e: Evaluation) -> Frame:
     """Returns previous rows with unread records that have no row in this run.
 
     Only groups and partitions read in this run count. A topic that was deleted or recreated since
     then has no such row, because its records are gone as well.
     """
-    old = previous.group_partitions
-    if have_same_keys(old, rows, contract.ROW_KEY):
+    old = e.newest.group_partitions
+    if have_same_keys(old, e.rows, contract.ROW_KEY):
         return old.take(_NOTHING)
     among = old.numbers("committed_offset").known & (last_known_lag(old) > 0)
     at = np.flatnonzero(among)
-    at = at[locate(old.lazy_take(at), rows, contract.ROW_KEY) < 0]
+    at = at[locate(old.lazy_take(at), e.rows, contract.ROW_KEY) < 0]
     if not len(at):
         return old.take(_NOTHING)
     left = old.take(at)
-    of_group = groups.lazy_take(locate(left, groups, contract.GROUP_KEY))
-    of_topic = topics.lazy_take(locate(left, topics, contract.PARTITION_KEY))
+    of_group = e.groups.lazy_take(locate(left, e.groups, contract.GROUP_KEY))
+    of_topic = e.topics.lazy_take(locate(left, e.topics, contract.PARTITION_KEY))
     was_read = of_group.numbers("read_at").known & is_read(of_group)
     was_read &= of_topic.numbers("end_offset").known & is_read(of_topic)
     same = ~(left.strings("topic_id") != of_topic.strings("topic_id"))
-    return left.where(was_read & same & accept_rows(left, run.rules))
+    return left.where(was_read & same & accept_rows(left, e.run.rules))
 
 
-def add_left(groups: Frame, old: Frame, left: Frame, run: Run) -> Frame:
-    """Returns the groups; for a window, records that they `left` unread count as skipped.
+def add_left(e: Evaluation) -> Frame:
+    """Returns the groups; for a window, records that they left unread count as skipped.
 
-    `old`: each group's previous row. A group with another skip keeps that.
+    A group with another skip keeps that.
     """
+    e.left = left = find_left(e)
+    groups, old, run = e.groups, e.old_groups, e.run
     sets = Sets(
         np.where((at := locate(left, groups, contract.GROUP_KEY)) < 0, len(groups), at), len(groups)
     )

@@ -7,13 +7,14 @@ import numpy as np
 
 from kafka_lag.lag.batches import learn_batches
 from kafka_lag.lag.columns import Column, Mask
+from kafka_lag.lag.evaluation import Evaluation
 from kafka_lag.lag.frame import Columns, Frame
 from kafka_lag.lag.pauses import find_moves, learn_pauses
 from kafka_lag.lag.previous_rows import PreviousRows, set_where_read
 from kafka_lag.lag.run import Run
 
 
-def add_movement(rows: Frame, previous: PreviousRows, run: Run) -> Frame:
+def add_movement(e: Evaluation) -> Frame:
     """Returns the rows with the movement of their commits; unread rows are unchanged.
 
     `observations`: how many runs read this topic, counted up to `most_observations`.
@@ -23,6 +24,7 @@ def add_movement(rows: Frame, previous: PreviousRows, run: Run) -> Frame:
     last went back. Both are unknown again once the commit has reached `rewound_from`.
     Columns of recurring pauses and of batches: see `pauses` and `batches`.
     """
+    rows, previous, run = e.rows, e.previous, e.run
     now, then = rows.numbers("committed_offset"), previous.rows.numbers("committed_offset")
     move = find_moves(previous.rows, now > then, now < then, run)
     window = run.window_seconds

@@ -8,23 +8,23 @@ from typing import Any
 
 from kafka_lag import contract
 from kafka_lag.lag.columns import Mask
+from kafka_lag.lag.evaluation import Evaluation
 from kafka_lag.lag.frame import Frame, locate
 from kafka_lag.lag.model import Snapshot
 from kafka_lag.lag.previous_rows import is_read
-from kafka_lag.lag.run import Run
 
 _CONSUMER = "consumer"
 
 
-def add_owners(rows: Frame, groups: Frame, previous: Snapshot, run: Run) -> Frame:
+def add_owners(e: Evaluation) -> Frame:
     """Returns the rows with `owned_at`: the last run, ms, in which a member owned the partition.
 
-    `groups` holds each row's group. If its members could not be read in this run, the row's member
-    comes from an earlier run and does not count.
+    If the group's members could not be read in this run, the row's member comes from an earlier run
+    and does not count.
     """
-    old = previous.group_partitions
+    rows, old = e.rows, e.newest.group_partitions
     previously = old.numbers("owned_at").take(locate(rows, old, contract.ROW_KEY))
-    now = run.now(len(rows)).only(_is_owned_now(rows, groups))
+    now = e.run.now(len(rows)).only(_is_owned_now(rows, e.of_group))
     return rows.with_columns(owned_at=now.or_else(previously))
 
 

@@ -62,6 +62,11 @@ def is_read(rows: Frame) -> Mask:
     return ~rows.strings("unread_reason").known
 
 
+def find_read_at(rows: Frame) -> Column:
+    """Returns when each row was read, ms; unknown if it was not read in this run."""
+    return rows.numbers("read_at").only(is_read(rows))
+
+
 def seconds_between(rows: Frame, previous: Frame) -> Column:
     """Returns the seconds from the previous reading to this one, by the reporter's clock.
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from kafka_lag import contract
 from kafka_lag.lag.columns import Column, Mask, Seconds
+from kafka_lag.lag.evaluation import Evaluation
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.movement import is_first_reading
 from kafka_lag.lag.previous_rows import seconds_between, set_where_read
@@ -31,10 +32,8 @@ _APART_INTERVALS = 3
 _OFTEN_INTERVALS = 2.5
 
 
-def add_progress(rows: Frame, old: Frame, age: Seconds, allowed: Column, run: Run) -> Frame:
+def add_progress(e: Evaluation, age: Seconds) -> Frame:
     """Returns the rows with the columns that show progress; unread rows are unchanged.
-
-    `allowed`: records that are no backlog.
 
     `commit_gap_seconds`: the longest recent time between two moves of the commit, at most a window;
     it halves in each window. `progress_from_lag`: the lag, records, after the move of the commit in
@@ -44,13 +43,14 @@ def add_progress(rows: Frame, old: Frame, age: Seconds, allowed: Column, run: Ru
     off; unknown if this run proves it. A first reading shows no movement, and counts as a whole
     window. So does the run after the first commit that follows a stop.
     """
+    rows, old, run = e.rows, e.previous.rows, e.run
     forward = rows.numbers("committed_offset") > old.numbers("committed_offset")
     moved = forward & ~has_skipped(rows, old)
     gaps = _find_gaps(old, moved, run)
     gains = _gains_surely(rows, old, age, run) & moved
     often, was_warn = _is_often(gaps, run), was_warned(old)
     drains = often & _drains_within(rows, age * _SURE)
-    sure = (rows.numbers("lag") <= allowed) | drains | (gains & ~(often & was_warn))
+    sure = (rows.numbers("lag") <= e.unreadable) | drains | (gains & ~(often & was_warn))
     first = is_first_reading(rows)
     begun = Column.of(np.where(first, run.taken_at - run.rules.window_ms, run.taken_at))
     since = old.numbers("not_catching_up_since")

@@ -7,11 +7,10 @@ import numpy as np
 
 from kafka_lag import contract
 from kafka_lag.lag.columns import Column, Seconds
+from kafka_lag.lag.evaluation import Evaluation
 from kafka_lag.lag.frame import Frame, locate
 from kafka_lag.lag.group_settings import Rules
-from kafka_lag.lag.model import Snapshot
-from kafka_lag.lag.previous_rows import PreviousRows, is_recreated, seconds_between, set_where_read
-from kafka_lag.lag.run import Run
+from kafka_lag.lag.previous_rows import is_recreated, seconds_between, set_where_read
 from kafka_lag.lag.skips import has_skipped
 
 # A backlog that takes longer than a year is not being worked off: the rates differ only by noise.
@@ -23,53 +22,48 @@ _STEPS_TO_SOLVE = 30
 _COMPARED = ("topic_id", "end_offset", "read_at", "produce_rate")
 
 
-def add_produce_rate(topics: Frame, previous: Snapshot, run: Run) -> Frame:
+def add_produce_rate(e: Evaluation) -> Frame:
     """Returns the partitions with `produce_rate`: records/s by which the end moved, EWMA.
 
     It is unknown at the first reading of a topic, also of a recreated one. An unread row keeps its
     rate.
     """
-    every = previous.topic_partitions
+    topics, every = e.topics, e.newest.topic_partitions
     at = locate(topics, every, contract.PARTITION_KEY)
     old = Frame.of({name: every.columns[name].take(at) for name in _COMPARED})
     same = ~is_recreated(topics, old)
     produced = topics.numbers("end_offset") - old.numbers("end_offset")
-    rate = _ewma(old.numbers("produce_rate"), produced, seconds_between(topics, old), run.rules)
+    rate = _ewma(old.numbers("produce_rate"), produced, seconds_between(topics, old), e.run.rules)
     return set_where_read(topics, produce_rate=rate.only(same))
 
 
-def add_rates(
-    rows: Frame,
-    previous: PreviousRows,
-    produce_rate: Column,
-    allowed: Column,
-    undue: Column,
-    run: Run,
-) -> Frame:
+def add_rates(e: Evaluation) -> Frame:
     """Returns the rows with their rates (EWMAs); unread rows are unchanged.
 
     All are unknown until there are two readings.
     `consume_rate`: records/s by which the commit moved. A commit that goes back is left out, and so
     is one beyond the end. It is unknown in a run in which the commit skipped records.
     `age_growth`: seconds by which the time lag grows in a second, each sample from 0 to 1.
-    `drain_seconds`: lag ÷ (consume_rate - `produce_rate`); 0 if no more than `allowed` lags;
-    unknown if the lag does not shrink, or if draining takes longer than a year. Of the lag `undue`
-    records wait for their delay, and count as none.
+    `drain_seconds`: lag ÷ (consume_rate - `produce_rate`); 0 if nothing of the lag can be
+    read; unknown if the lag does not shrink, or if draining takes longer than a year. Records that
+    wait for their delay count as no lag.
     """
-    old, seconds = previous.rows, seconds_between(rows, previous.rows)
+    rows, old, rules = e.rows, e.previous.rows, e.run.rules
+    seconds = seconds_between(rows, old)
     committed = rows.numbers("committed_offset")
-    consume_rate = _ewma(
-        old.numbers("consume_rate"), _count_consumed(rows, old), seconds, run.rules
-    )
+    consume_rate = _ewma(old.numbers("consume_rate"), _count_consumed(rows, old), seconds, rules)
     consume_rate = consume_rate.only(committed.known & ~has_skipped(rows, old))
     older = rows.numbers("time_lag_seconds") - old.numbers("time_lag_seconds")
-    growth = _ewma(old.numbers("age_growth"), older.clip(0.0, seconds), seconds, run.rules)
+    growth = _ewma(old.numbers("age_growth"), older.clip(0.0, seconds), seconds, rules)
     return set_where_read(
         rows,
         consume_rate=consume_rate,
         age_growth=growth,
         drain_seconds=_estimate_drain_seconds(
-            rows.numbers("lag") - undue, consume_rate, produce_rate, allowed
+            rows.numbers("lag") - e.undue,
+            consume_rate,
+            e.of_topic.numbers("produce_rate"),
+            e.unreadable,
         ),
     )
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from kafka_lag import contract
 from kafka_lag.lag.columns import Column
+from kafka_lag.lag.evaluation import Evaluation
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.previous_rows import is_read, seconds_between
 from kafka_lag.lag.run import Run
@@ -22,8 +23,8 @@ _CONSUMER = "consumer"
 _LONGEST_INTERVALS = 2.0
 
 
-def add_rebalances(groups: Frame, old: Frame, run: Run) -> Frame:
-    """Returns the groups with the columns of their rebalances; `old`: each group's previous row.
+def add_rebalances(e: Evaluation) -> Frame:
+    """Returns the groups with the columns of their rebalances.
 
     `group_epoch` and `members_hash` are as last read. `rebalances` counts those since the previous
     reading. It is unknown without two readings of one group: when it is first described, in runs
@@ -33,6 +34,7 @@ def add_rebalances(groups: Frame, old: Frame, run: Run) -> Frame:
     longer time without a reading, a rebalance counts for _LONGEST_INTERVALS of it, because it may
     have been the only one.
     """
+    groups, old = e.groups, e.old_groups
     same = ~(groups.strings("group_type") != old.strings("group_type"))
     read = is_read(groups)
     # Unread rows have all their columns, including this one, from the previous run.
@@ -53,7 +55,7 @@ def add_rebalances(groups: Frame, old: Frame, run: Run) -> Frame:
         group_epoch=epoch.or_else(last),
         members_hash=members.or_else(known),
         rebalances=rebalances,
-        rebalancing_share=_share(groups, old, rebalances, run),
+        rebalancing_share=_share(groups, old, rebalances, e.run),
     )
 
 

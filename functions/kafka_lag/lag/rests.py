@@ -21,9 +21,11 @@ import numpy as np
 
 from kafka_lag import contract
 from kafka_lag.lag.columns import Column, Mask, Strings
+from kafka_lag.lag.evaluation import Evaluation
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.previous_rows import is_read, set_where_read
 from kafka_lag.lag.run import Run
+from kafka_lag.lag.share_groups import drop_rests, is_shared
 
 # At most this many offsets are taken for markers and aborted records.
 _MOST_RECORDS = 10
@@ -37,11 +39,8 @@ _INTERVALS = 2
 _NEEDED_BY_ONE, _SHARE_BY_ONE = 3, 2
 
 
-def add_rests(rows: Frame, old: Frame, transactional: frozenset[str], run: Run) -> Frame:
+def add_rests(e: Evaluation) -> Frame:
     """Returns the rows with the columns of their rests; unread rows are unchanged.
-
-    `old` holds each row's previous row. `transactional`: topics in which a run saw a transaction
-    open.
 
     `rest_end`: the readable end when this commit was first seen, if the commit was just below it;
     it moves on with further markers once rests are known. `rest_left_at`: the first run, ms, with
@@ -53,6 +52,7 @@ def add_rests(rows: Frame, old: Frame, transactional: frozenset[str], run: Run) 
     the first rest of one record after longer ones begins the count again, and a commit that reaches
     the end ends it.
     """
+    rows, old, transactional, run = e.rows, e.previous.rows, e.transactional, e.run
     commit, then = rows.numbers("committed_offset"), old.numbers("committed_offset")
     readable = find_readable_end(rows)
     forward, same = commit > then, commit == then
@@ -82,13 +82,14 @@ def add_rests(rows: Frame, old: Frame, transactional: frozenset[str], run: Run) 
     passed = (run.taken_at - left > run.rules.window_ms) & ~(rest - commit <= known)
     near = (readable - commit >= 1) & (readable - commit <= _MOST_RECORDS)
     rest = readable.where(grows, rest).only(~passed).where(same, readable.only(near))
-    return set_where_read(
+    rows = set_where_read(
         rows,
         rest_end=rest,
         rest_left_at=left.only(rest.known),
         rests_seen=Column(seen.astype(np.int32), seen > 0),
         rest_records=longest.only(seen > 0),
     )
+    return drop_rests(rows, is_shared(e.of_group))
 
 
 def find_readable_end(rows: Frame) -> Column:

@@ -10,10 +10,11 @@ import numpy as np
 from kafka_lag import contract
 from kafka_lag.lag.columns import Column, Mask, Seconds, Strings
 from kafka_lag.lag.delays import find_oldest_age
+from kafka_lag.lag.evaluation import Evaluation
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.movement import is_still
 from kafka_lag.lag.pauses import find_due_pause
-from kafka_lag.lag.previous_rows import set_where_read
+from kafka_lag.lag.previous_rows import find_read_at, set_where_read
 from kafka_lag.lag.run import Run
 
 # Seconds a second; with less growth no loss comes within 30 days.
@@ -70,11 +71,9 @@ class _Stop:
         return mask
 
 
-def add_retention(rows: Frame, topics: Frame, now: Column, commit_gap: Column, run: Run) -> Frame:
+def add_retention(e: Evaluation) -> Frame:
     """Returns the rows with `seconds_until_loss` and `retention_risk`; unread rows are unchanged.
 
-    `topics` holds the partition of each row, `now` the time of its reading, ms. `commit_gap`: the
-    longest recent time, s, between two moves of its commit.
     `seconds_until_loss` is the lesser of retention by time and by size, from 0 to 30 days. It is 30
     days if neither will delete an unread record, and if nothing is unread. It is unknown if the lag
     or the topic's settings are unknown, or if there is a retention time and the age is unknown or
@@ -82,12 +81,13 @@ def add_retention(rows: Frame, topics: Frame, now: Column, commit_gap: Column, r
     `retention_risk` is LOST once records were lost, AT_RISK if time or size is within its bound:
     the horizon, or half of the retained time if that is less. Else it is SAFE.
     """
+    rows, topics, run, now = e.rows, e.of_topic, e.run, find_read_at(e.rows)
     lag, limits, lost = rows.numbers("lag"), _find_limits(topics), rows.numbers("records_lost")
     # A group whose unread records are deleted moves on with the log start, so neither its age nor
     # its distance shows how slow it is.
     losing = lost > 0
     caught = is_still(rows, run) | losing
-    stop = _Stop.of(rows, commit_gap, run)
+    stop = _Stop.of(rows, e.previous.rows.numbers("commit_gap_seconds"), run)
     by_time, blind = _estimate_by_time(rows, limits.seconds, now, caught, stop, run)
     by_size = _estimate_by_size(rows, topics, limits.held, caught, stop, run)
     near = (by_time < _find_bound(limits.seconds, run)) | (by_size < _find_bound(limits.held, run))

@@ -14,9 +14,8 @@ import numpy as np
 from kafka_lag import contract
 from kafka_lag.contract.mute_windows import find_mute
 from kafka_lag.lag.columns import Column, Mask, Rows, Seconds, Strings
-from kafka_lag.lag.frame import Columns, Frame, locate
-from kafka_lag.lag.model import Snapshot
-from kafka_lag.lag.offset_lag import OffsetLag
+from kafka_lag.lag.evaluation import Evaluation
+from kafka_lag.lag.frame import Columns, Frame
 from kafka_lag.lag.ownership import find_owner_changes
 from kafka_lag.lag.previous_rows import is_read, last_known_lag
 from kafka_lag.lag.rates import estimate_time_since
@@ -132,16 +131,17 @@ def _find_oldest(sets: Sets, counts: Counts) -> Column:
 _UNCOUNTED = Strings.of([contract.IGNORED, contract.UNCOMMITTED, contract.UNKNOWN, None])
 
 
-def add_uncounted(rows: Frame, lags: OffsetLag, run: Run) -> Frame:
+def add_uncounted(e: Evaluation) -> Frame:
     """Returns the rows with `taken_at` and `uncounted`: why a row adds nothing to sums.
 
     It is unknown if the row counts. An unread row counts for one window after its last reading;
     then its lag is unknown.
     """
+    rows, run = e.rows, e.run
     unread, read_at = ~is_read(rows), rows.numbers("read_at")
     lately = read_at >= run.taken_at - run.rules.window_ms
     valid = ~unread | lately
-    uncommitted, known = lags.uncommitted & valid, lags.lag.known & valid
+    uncommitted, known = e.lags.uncommitted & valid, e.lags.lag.known & valid
     none = np.zeros(len(rows), bool)
     ignored = find_inactive(rows, run) if run.rules.ignore_inactive else none
     why = np.select([ignored, uncommitted, ~known], [0, 1, 2], default=3)
@@ -163,30 +163,20 @@ def _find_until_loss(rows: Frame, risk: Strings, bound: Seconds) -> Column:
     return nothing.only(lost).or_else(left.only(risk.is_in([contract.AT_RISK]) | comes))
 
 
-def roll_up_groups(
-    groups: Frame,
-    rows: Frame,
-    topics: Frame,
-    counts: Counts,
-    ages: Ages,
-    previous: Snapshot,
-    run: Run,
-) -> Frame:
-    """Returns the groups with all columns that follow from one run; later steps add the others.
-
-    Each row's group must be among the groups. `topics` holds each row's partition. `ages` have
-    proven bounds, and are known only for rows that this run read.
-    """
-    every = Sets(locate(rows, groups, contract.GROUP_KEY), len(groups))
+def roll_up_groups(e: Evaluation) -> Frame:
+    """Returns the groups with all columns that follow from one run; later steps add the others."""
+    groups, rows, topics, run = e.groups, e.rows, e.of_topic, e.run
+    e.counts = counts = counts_of(rows, e.undue.where(e.undue > e.unreadable, e.unreadable))
+    every = Sets(e.at_group, len(groups))
     sets = counts.sets(every)
     sums = totals(sets, counts)
     produced = topics.numbers("produce_rate")
     rolled = groups.with_columns(
         **_find_settings(groups, run),
-        **_count_holdings(groups, rows, every, previous),
+        **_count_holdings(e, every),
         **_count_partitions(sets, rows, counts, run),
         **sums,
-        **_roll_up_errors(sets, counts, ages, sums["time_lag_seconds"]),
+        **_roll_up_errors(sets, counts, e.ages, sums["time_lag_seconds"]),
         **_roll_up_rates(sets, rows, counts, produced),
         seconds_until_loss=_roll_up_until_loss(sets, rows, counts, find_risk_bound(topics, run)),
         **_roll_up_statuses(sets, rows, counts, produced, run),
@@ -196,13 +186,14 @@ def roll_up_groups(
     return rolled.with_columns(status_reason=rolled.strings("status_reason").or_else(inactive))
 
 
-def roll_up_scaling(groups: Frame, rows: Frame, counts: Counts) -> Frame:
+def roll_up_scaling(e: Evaluation, groups: Frame) -> Frame:
     """Returns a row per group: `consumer_group`, `scaling_lag` (records beyond the allowed lag).
 
     It is known only if this run read every partition: a value of an earlier run may be shown, but
     must not scale a service.
     """
-    sets = counts.sets(Sets(locate(rows, groups, contract.GROUP_KEY), len(groups)))
+    rows, counts = e.rows, e.counts
+    sets = counts.sets(Sets(e.at_group, len(groups)))
     stalled = fill_last_status(rows).is_in([contract.STALL])
     # A record that stalls one consumer would stall any other, so its partition is left out.
     lag = counts.surplus * ~stalled
@@ -238,17 +229,18 @@ def _find_settings(groups: Frame, run: Run) -> Columns:
     }
 
 
-def _count_holdings(groups: Frame, rows: Frame, every: Sets, previous: Snapshot) -> Columns:
+def _count_holdings(e: Evaluation, every: Sets) -> Columns:
     """Returns the counts of topics, of partitions, and of partitions whose owner changed.
 
     Owner changes are unknown if the group's members could not be read.
     """
+    rows, groups = e.rows, e.groups
     codes = rows.strings("consumer_group").codes, rows.strings("topic").codes
     described = is_read(groups) & groups.numbers("members").known
     return {
         "topics": Sets(every.of_row[distinct(*codes)[1]], every.count).rows(),
         "partitions": every.rows(),
-        "owners_changed": every.rows(find_owner_changes(rows, previous)).only(described),
+        "owners_changed": every.rows(find_owner_changes(rows, e.newest)).only(described),
     }
 
 

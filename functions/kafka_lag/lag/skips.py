@@ -20,6 +20,7 @@ import numpy as np
 from kafka_lag import contract
 from kafka_lag.lag.columns import Column, Mask, Seconds, Strings
 from kafka_lag.lag.delays import find_oldest_age
+from kafka_lag.lag.evaluation import Evaluation
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.movement import most_observations
 from kafka_lag.lag.previous_rows import (
@@ -44,44 +45,42 @@ _SELDOM_INTERVALS = 1.5
 _COMPACT = "compact"
 
 
-def add_skips(
-    rows: Frame, previous: PreviousRows, topics: Frame, groups: Frame, old_groups: Frame, run: Run
-) -> Frame:
+def add_skips(e: Evaluation) -> Frame:
     """Returns the rows with the last skip of their commits.
 
-    `topics` holds the partition of each row, `groups` its group, `old_groups` the previous row of
-    that group. `skipped_from` and `skipped_to`: the commits before and after the skip.
-    `skipped_at`: the first run, ms, that saw the commit after it. `skip_reason`: one of
-    SKIP_REASONS. All are unknown without a skip. They become unknown again if the group reads on as
-    fast within a window: then the jump was no skip, unless the commit was seen to be set.
+    `skipped_from` and `skipped_to`: the commits before and after the skip. `skipped_at`: the first
+    run, ms, that saw the commit after it. `skip_reason`: one of SKIP_REASONS. All are unknown
+    without a skip. They become unknown again if the group reads on as fast within a window: then
+    the jump was no skip, unless the commit was seen to be set.
     While a commit lies beyond the end of the log, `skipped_at` is unknown, `skipped_from` is the
     end when the commit was first seen there, and `skipped_to` is the commit: records between them
     will be skipped unless the commit goes back. A compacted topic has no skips, because not each of
     its offsets is a record; nor has a topic with an unknown clean-up policy. A row with too few
     readings to know its usual rate has only skips that do not depend on that rate.
     """
-    old, seconds = previous.rows, seconds_between(rows, previous.rows)
+    rows, topics, run = e.rows, e.of_topic, e.run
+    old, seconds = e.previous.rows, seconds_between(rows, e.previous.rows)
     now, then = rows.numbers("committed_offset"), old.numbers("committed_offset")
     backlog = last_known_lag(old)
     position = old.numbers("end_offset") - backlog
     # Records written since the last reading may have been read as fast as they were written.
     jumped = (now - position).clip(0, most=backlog)
     records = _offsets_are_records(topics) & (now <= rows.numbers("end_offset"))
-    was_set = (now > position) & records & _was_set(rows, old, groups)
+    was_set = (now > position) & records & _was_set(rows, old, e.of_group)
     if was_set.any():
-        may_read = _may_have_read(old, old_groups, run)
+        may_read = _may_have_read(old, e.of_old_group, run)
         was_set &= ~may_read | (
             (jumped > 0) & ~_may_be_a_last_commit(jumped / seconds, old, topics)
         )
     unsure = (jumped > 0) & (jumped == backlog) & records
     if unsure.any():
-        unsure &= _may_have_been_set(rows, old, groups, old_groups, unsure, run)
+        unsure &= _may_have_been_set(e, unsure)
     fast = jumped / seconds > _READABLE
     is_beyond = now > rows.numbers("end_offset")
     if not (fast | was_set | unsure | is_beyond | old.numbers("skipped_from").known).any():
         # Unread rows keep their columns, and no other row has a skip.
         return rows
-    rows = _add_skips_beyond_end(rows, previous, topics, run)
+    rows = _add_skips_beyond_end(rows, e.previous, topics, run)
     size = old.numbers("skipped_to") - old.numbers("skipped_from")
     size = size.only(old.numbers("skipped_at").known)
     limit = np.maximum(_READABLE, _TIMES_USUAL * _usual_rate(old, topics))
@@ -180,9 +179,7 @@ def _may_be_a_last_commit(speed: Column, old: Frame, topics: Frame) -> Mask:
     return mask
 
 
-def _may_have_been_set(
-    rows: Frame, old: Frame, groups: Frame, old_groups: Frame, among: Mask, run: Run
-) -> Mask:
+def _may_have_been_set(e: Evaluation, among: Mask) -> Mask:
     """Marks rows, of those in `among`, whose commit may have been set.
 
     Their group has members, but may have had none since the last reading: it had no member in that
@@ -190,17 +187,17 @@ def _may_have_been_set(
     ever seen to own the partition, if the client writes no epoch, or if the group comes and goes
     like a job.
     """
-    interval = run.interval_seconds
+    rows, old, run, interval = e.rows, e.previous.rows, e.run, e.run.interval_seconds
     gap = old.numbers("commit_gap_seconds").fill(interval)
     stood = run.seconds_since(old.numbers("commit_changed_at"))
     since_last = run.seconds_since(old.numbers("skipped_at"))
     pauses = old.strings("status_reason").is_in([contract.PAUSING])
     pauses |= (gap > _SELDOM_INTERVALS * interval) & (stood <= gap * _ALIKE)
     pauses |= since_last <= stood * _ALIKE
-    mask: Mask = among & is_read(rows) & (groups.numbers("members") > 0) & ~pauses
+    mask: Mask = among & is_read(rows) & (e.of_group.numbers("members") > 0) & ~pauses
     mask &= old.numbers("commit_epoch").known & old.numbers("owned_at").known
     late = old.numbers("time_lag_seconds") > np.maximum(gap, interval) * _ALIKE
-    empty = old_groups.numbers("members") == 0
+    empty = e.of_old_group.numbers("members") == 0
     return (mask & empty) | _have_other_members(rows, old, mask & ~empty & late)
 
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from kafka_lag import contract
 from kafka_lag.lag.batches import find_expected_batches
-from kafka_lag.lag.columns import Column, Mask, Seconds, Strings
+from kafka_lag.lag.columns import Mask, Seconds, Strings
+from kafka_lag.lag.evaluation import Evaluation
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.movement import is_first_reading, is_still
 from kafka_lag.lag.ownership import find_unowned
@@ -37,24 +38,21 @@ _NARROW_SHARE = 0.5
 _CALM_SHARE = 0.9
 
 
-def add_status(
-    rows: Frame, groups: Frame, previous: PreviousRows, ages: Ages, allowed: Column, run: Run
-) -> Frame:
+def add_status(e: Evaluation) -> Frame:
     """Returns the rows with `status`, `last_status`, `status_reason` and `consumer_status`.
 
     The first rule that fits decides. A loss is always ERR; `consumer_status` then still says what
     the consumer does, by the same rules. It is unknown if nothing is wrong with the consumer.
-    `groups` holds each row's group. `allowed` is the lag, in records, that is still OK. An unread
-    row has no `status`, and keeps its `last_status` and reason. A row without a lag, because
-    nothing is committed, has neither status nor reason. The first reading of a partition gives at
-    most a reason, and the first reading of a commit beyond the end gives nothing. A row has no
-    status either if nothing proves that its next record came within the window: its commit has not
-    moved since the previous run, and only a lower bound of its age is known. Rows marked by
+    An unread row has no `status`, and keeps its `last_status` and reason. A row without a lag,
+    because nothing is committed, has neither status nor reason. The first reading of a partition
+    gives at most a reason, and the first reading of a commit beyond the end gives nothing. A row
+    has no status either if nothing proves that its next record came within the window: its commit
+    has not moved since the previous run, and only a lower bound of its age is known. Rows marked by
     `find_inactive` have the reason `inactive`, whatever their status.
     """
-    window = run.window_seconds
-    rows = add_progress(rows, previous.rows, _judged_age(ages, window), allowed, run)
-    in_order = _list_rules(rows, groups, previous, ages, allowed, run)
+    run = e.run
+    rows = add_progress(e, _judged_age(e.estimated, run.window_seconds))
+    in_order = _list_rules(e, rows)
     fits = np.select([where for where, _, _ in in_order], list(range(len(in_order))))
     # A loss overrides the status and reason of every rule, so it has a place after them.
     losing = _is_losing(rows)
@@ -73,17 +71,15 @@ def add_status(
     return rows.with_columns(status=status)
 
 
-def _list_rules(
-    rows: Frame, groups: Frame, previous: PreviousRows, ages: Ages, allowed: Column, run: Run
-) -> list[StatusRule]:
+def _list_rules(e: Evaluation, rows: Frame) -> list[StatusRule]:
     """Returns the rules for what a consumer does; the first that fits counts, the last fits all.
 
     `rows` must have the columns of `add_progress`.
     """
-    old, window = previous.rows, run.window_seconds
+    run, ages, old, window = e.run, e.estimated, e.previous.rows, e.run.window_seconds
     lag, age = rows.numbers("lag"), _judged_age(ages, window)
     first = is_first_reading(rows)
-    is_unowned, moves = find_unowned(rows, groups), _moves_lately(rows, run)
+    is_unowned, moves = find_unowned(rows, e.of_group), _moves_lately(rows, run)
     owned_lately = run.within_window(rows.numbers("owned_at"))
     went_back = run.within_window(rows.numbers("rewound_at"))
     # A commit could not move while an open transaction held it up.
@@ -105,10 +101,10 @@ def _list_rules(
     kept_up = (left_over <= window * np.where(warned, _CALM_SHARE, 1.0)) & ~losing
     # Without an upper bound, the next record of a commit that has not moved may be of any age.
     unproven = ~ages.most.known & ~_has_moved(rows, old)
-    nothing_left = (lag <= allowed) & ~(losing & still & ~owned_lately)
+    nothing_left = (lag <= e.unreadable) & ~(losing & still & ~owned_lately)
     return [
         (~is_read(rows), None, None),
-        (_is_beyond_end(rows, previous), contract.ERR, contract.BEYOND_END),
+        (_is_beyond_end(rows, e.previous), contract.ERR, contract.BEYOND_END),
         (_is_past_end(rows), None, None),
         # Nothing is committed.
         (~lag.known, None, None),

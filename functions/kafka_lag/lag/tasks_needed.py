@@ -20,11 +20,12 @@ import numpy.typing as npt
 
 from kafka_lag import contract
 from kafka_lag.lag.columns import Column, Mask, Rows, Strings
-from kafka_lag.lag.frame import Frame, locate
+from kafka_lag.lag.evaluation import Evaluation
+from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.group_settings import TaskSettings
-from kafka_lag.lag.previous_rows import PreviousRows, is_read, seconds_between
+from kafka_lag.lag.previous_rows import is_read, seconds_between
 from kafka_lag.lag.recent import Recent
-from kafka_lag.lag.rollup import Counts, fill_last_status
+from kafka_lag.lag.rollup import fill_last_status
 from kafka_lag.lag.run import Run
 from kafka_lag.lag.sets import Sets
 from kafka_lag.lag.share_groups import is_shared
@@ -67,18 +68,9 @@ _EPSILON = 1e-9
 Values = npt.NDArray[np.float64]
 
 
-def add_tasks_needed(
-    groups: Frame,
-    old: Frame,
-    rows: Frame,
-    topics: Frame,
-    counts: Counts,
-    previous: PreviousRows,
-    run: Run,
-) -> Frame:
+def add_tasks_needed(e: Evaluation) -> Frame:
     """Returns the groups, which have their `capacity`, with `tasks_needed` and its reason.
 
-    `old`: each group's previous row.
     `rates_lately`: records/s written to the group's partitions in the last 15 minutes, a value a
     minute, or a value a run if runs are rarer; unknown without a capacity.
     `tasks_needed` is unknown without a capacity or a rate, and if a partition was not read in this
@@ -87,11 +79,12 @@ def add_tasks_needed(
     `hottest_topic`, `hottest_partition` and `hottest_share`: the partition to which most records
     are written, and its share of the group's records.
     """
+    groups, old, run = e.groups, e.old_groups, e.run
     capacity = groups.numbers("capacity")
     if not capacity.known.any():
         return _without_capacity(groups)
     settings = _Settings.of(groups, run)
-    parts = _Partitions.of(groups, old, rows, topics, counts, previous)
+    parts = _Partitions.of(e)
     sets = parts.sets
     unread = sets.have(parts.missing)
     rates = _find_rates(parts, old.strings("rates_lately").only(capacity.known), run)
@@ -261,16 +254,8 @@ class _Partitions:
     in_vain: Mask
 
     @classmethod
-    def of(
-        cls,
-        groups: Frame,
-        old: Frame,
-        rows: Frame,
-        topics: Frame,
-        counts: Counts,
-        previous: PreviousRows,
-    ) -> _Partitions:
-        at_group = locate(rows, groups, contract.GROUP_KEY)
+    def of(cls, e: Evaluation) -> _Partitions:
+        groups, rows, counts, at_group = e.groups, e.rows, e.counts, e.at_group
         left = rows.strings("status_reason").is_in([contract.INACTIVE]) | counts.ignored
         chosen = np.flatnonzero(groups.numbers("capacity").take(at_group).known & ~left)
         rows = rows.lazy_take(chosen)
@@ -278,11 +263,11 @@ class _Partitions:
         return cls(
             sets,
             rows,
-            previous.rows.lazy_take(chosen),
+            e.previous.rows.lazy_take(chosen),
             counts.surplus.take(chosen),
-            topics.numbers("produce_rate").take(chosen).clip(0.0),
+            e.of_topic.numbers("produce_rate").take(chosen).clip(0.0),
             counts.missing[chosen] | ~is_read(rows),
-            _find_in_vain(sets, groups, old, rows),
+            _find_in_vain(sets, groups, e.old_groups, rows),
         )
 
     def written(self) -> tuple[Column, Values]:

@@ -12,6 +12,7 @@ import numpy as np
 
 from kafka_lag import contract
 from kafka_lag.lag.columns import Mask, Rows, Strings
+from kafka_lag.lag.evaluation import Evaluation
 from kafka_lag.lag.frame import Frame, locate
 from kafka_lag.lag.run import Run
 
@@ -19,27 +20,26 @@ from kafka_lag.lag.run import Run
 _REMEMBERED_MS = 24 * 3_600_000
 
 
-def add_changed_settings(
-    groups: Frame, old: Frame, rows: Frame, at_group: Rows, topics: Frame, before: Frame, run: Run
-) -> Frame:
+def add_changed_settings(e: Evaluation) -> Frame:
     """Returns the groups with `settings_changed`, as JSON, for a day.
 
     It is the last change of a setting of a topic that the group reads: topic, setting, the values
-    before and after, and the run that saw it. `old`: each group's previous row; `topics` and
-    `before`: all partitions now and in the previous run. A setting that either run does not know
-    has not changed.
+    before and after, and the run that saw it. A setting that either run does not know has not
+    changed.
     """
-    last = old.strings("settings_changed")
+    groups, run, last = e.groups, e.run, e.old_groups.strings("settings_changed")
     if last.known.any():
         last = Strings.of(_forget(text, run.taken_at) for text in last.to_list())
-    changes = {each["topic"]: each for each in _find_changes(topics, before, run)}
+    changes = {
+        each["topic"]: each for each in _find_changes(e.topics, e.newest.topic_partitions, run)
+    }
     if not changes:
         return groups.with_columns(settings_changed=last)
-    names, found = rows.strings("topic"), last.to_list()
+    names, found = e.rows.strings("topic"), last.to_list()
     # The first of several topics by name, whatever the order of rows.
     first: dict[int, str] = {}
     for at in np.flatnonzero(names.is_in(changes)).tolist():
-        group, topic = int(at_group[at]), names.categories[names.codes.values[at]]
+        group, topic = int(e.at_group[at]), names.categories[names.codes.values[at]]
         first[group] = min(first.get(group, topic), topic)
     for group, topic in first.items():
         found[group] = json.dumps(changes[topic], ensure_ascii=False)

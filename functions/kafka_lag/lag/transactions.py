@@ -7,10 +7,9 @@ import numpy as np
 
 from kafka_lag import contract
 from kafka_lag.lag.columns import Column, Mask, Strings
+from kafka_lag.lag.evaluation import Evaluation
 from kafka_lag.lag.frame import Frame, locate
-from kafka_lag.lag.model import Snapshot
 from kafka_lag.lag.previous_rows import is_read, is_recreated, set_where_read
-from kafka_lag.lag.run import Run
 from kafka_lag.lag.sets import Sets
 
 _COMPARED = (
@@ -23,7 +22,7 @@ _COMPARED = (
 )
 
 
-def add_transactions(topics: Frame, previous: Snapshot, run: Run) -> Frame:
+def add_transactions(e: Evaluation) -> Frame:
     """Returns the partitions with the columns of their transactions; unread rows are unchanged.
 
     `open_transaction_since`: the first run, ms, by which the first record of the oldest open
@@ -32,23 +31,25 @@ def add_transactions(topics: Frame, previous: Snapshot, run: Run) -> Frame:
     Unknown if none is open or the stable offset was not requested. `transaction_seen_at`: the last
     run, ms, that saw one open.
     """
-    every = previous.topic_partitions
+    topics, every = e.topics, e.newest.topic_partitions
     at = locate(topics, every, contract.PARTITION_KEY)
     old = Frame.of({name: every.columns[name].take(at) for name in _COMPARED})
     at = np.where(is_recreated(topics, old), -1, at)
     old = Frame.of({name: every.columns[name].take(at) for name in _COMPARED})
     stable, end = topics.numbers("stable_offset"), topics.numbers("end_offset")
     is_open = (stable < end) & is_read(topics)
-    this_run = run.now(len(topics)).only(is_open)
+    this_run = e.run.now(len(topics)).only(is_open)
     # The transaction was open in the previous run: after another one, or the offset was not
     # requested.
     begun = old.numbers("taken_at").where(old.numbers("end_offset") > stable, this_run)
     since = old.numbers("open_transaction_since").only(old.numbers("stable_offset") == stable)
-    return set_where_read(
+    topics = set_where_read(
         topics,
         open_transaction_since=since.or_else(begun).only(is_open),
         transaction_seen_at=this_run.or_else(old.numbers("transaction_seen_at")),
     )
+    e.transactional = find_transactional(topics)
+    return topics
 
 
 def find_transactional(topics: Frame) -> frozenset[str]:
@@ -68,14 +69,17 @@ def find_held_up(rows: Frame, position: Column) -> Mask:
     return mask
 
 
-def add_held_up(rows: Frame, old: Frame, held_up: Mask, run: Run) -> Frame:
+def add_held_up(e: Evaluation) -> Frame:
     """Returns the rows with `held_up_at`.
 
-    It is the last run, ms, in which an open transaction `held_up` a commit that has not moved
-    since.
+    It is the last run, ms, in which an open transaction held up a commit that has not moved since.
     """
+    rows, lag, old = e.rows, e.rows.numbers("lag"), e.previous.rows
+    held_up = find_held_up(rows, e.position)
+    e.is_marker = (lag > 0) & (e.position >= rows.numbers("end_offset"))
+    e.unreadable = lag.where((e.is_marker | held_up) & (lag > e.allowed), e.allowed)
     same = rows.numbers("committed_offset") == old.numbers("committed_offset")
-    this_run = run.now(len(rows)).only(held_up)
+    this_run = e.run.now(len(rows)).only(held_up)
     return set_where_read(rows, held_up_at=this_run.or_else(old.numbers("held_up_at").only(same)))
 
 
@@ -92,32 +96,33 @@ def find_readable_time_lag(rows: Frame) -> Column:
     return rows.numbers("time_lag_seconds") * ~is_held_up(rows)
 
 
-def name_held_up(rows: Frame, topics: Frame, run: Run) -> Frame:
+def name_held_up(e: Evaluation) -> Frame:
     """Returns the rows; those in OK that a transaction holds up get the reason `open_transaction`.
 
-    `topics` holds each row's partition. Two runs must have seen the transaction, because most end
-    before the next run.
+    Two runs must have seen the transaction, because most end before the next run.
     """
-    seen_before = topics.numbers("open_transaction_since") < run.taken_at
-    named = (rows.numbers("held_up_at") == run.taken_at) & seen_before & is_read(rows)
+    rows, now = e.rows, e.run.taken_at
+    seen_before = e.of_topic.numbers("open_transaction_since") < now
+    named = (rows.numbers("held_up_at") == now) & seen_before & is_read(rows)
     named &= rows.strings("status") == contract.OK
     reason = Strings.constant(contract.OPEN_TRANSACTION, len(rows)).only(named)
     return rows.with_columns(status_reason=rows.strings("status_reason").or_else(reason))
 
 
-def add_open_transactions(groups: Frame, rows: Frame, topics: Frame, run: Run) -> Frame:
+def add_open_transactions(e: Evaluation) -> Frame:
     """Returns the groups with the records that open transactions, seen by two runs, hold up.
 
-    `topics` holds the partition of each row. `held_up_records` are at or after the stable offsets
+    `held_up_records` are at or after the stable offsets
     of partitions that are held up; unknown if none is. `open_transaction_since`, `_topic` and
     `_partition` are of the oldest transaction. A group in OK has the reason `open_transaction`. It
     is in WARN once a transaction has held it up for longer than the window.
     """
-    since = topics.numbers("open_transaction_since")
+    groups, rows, run = e.groups, e.rows, e.run
+    since = e.of_topic.numbers("open_transaction_since")
     named = is_held_up(rows) & (since < rows.numbers("taken_at")) & is_read(rows)
     at = np.flatnonzero(named)
     rows, since = rows.lazy_take(at), since.take(at)
-    sets = Sets(locate(rows, groups, contract.GROUP_KEY), len(groups))
+    sets = Sets(e.at_group[at], len(groups))
     records = rows.numbers("end_offset") - rows.numbers("stable_offset")
     oldest = sets.first_at_maximum(np.ones(len(at), bool), -since.fill(0))
     held, status = sets.total(records), groups.strings("status")

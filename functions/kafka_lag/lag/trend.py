@@ -9,10 +9,10 @@ import numpy as np
 
 from kafka_lag import contract
 from kafka_lag.lag.columns import Column, Strings
+from kafka_lag.lag.evaluation import Evaluation
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.previous_rows import is_read, seconds_between
 from kafka_lag.lag.recent import Recent
-from kafka_lag.lag.run import Run
 
 READINGS = 5
 # Kendall's S: rising pairs of readings less falling ones, of ten. From 8 on at most one pair goes
@@ -22,13 +22,13 @@ _CLEAR_PAIRS = 8
 _CLEAR_SHARE = 0.05
 
 
-def add_trend(groups: Frame, old: Frame, run: Run) -> Frame:
+def add_trend(e: Evaluation) -> Frame:
     """Returns the groups with `lags_lately`, their last five lags, and `trend`.
 
-    `old`: each group's previous row. `trend` is contract.GROWING, STEADY or SHRINKING. It is
-    unknown if the lag is unknown in this run, or in fewer than five runs. The readings start again
-    after a window without one.
+    `trend` is contract.GROWING, STEADY or SHRINKING. It is unknown if the lag is unknown in this
+    run, or in fewer than five runs. The readings start again after a window without one.
     """
+    groups, old, run = e.groups, e.old_groups, e.run
     lag = groups.numbers("lag").only(is_read(groups))
     recent = ~(seconds_between(groups, old) > run.window_seconds)
     before = Recent.of(old.strings("lags_lately").only(recent), READINGS)

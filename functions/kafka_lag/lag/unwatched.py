@@ -14,8 +14,8 @@ import numpy as np
 from kafka_lag import contract
 from kafka_lag.lag.carry_over import HIDDEN_FOR_MS, accept_rows
 from kafka_lag.lag.columns import Mask, Strings
+from kafka_lag.lag.evaluation import Evaluation
 from kafka_lag.lag.frame import Frame, locate
-from kafka_lag.lag.model import ClusterReading, Snapshot
 from kafka_lag.lag.run import Run
 
 _NAMED = 20
@@ -38,16 +38,13 @@ class Unwatched:
         yield from _sentences("group", self.groups.strings("consumer_group").to_list(), self.groups)
 
 
-def find_unwatched(reading: ClusterReading, previous: Snapshot, run: Run) -> Unwatched:
+def find_unwatched(e: Evaluation) -> Unwatched:
     """Finds rows that were carried over for as long as allowed."""
-    rows, groups = previous.group_partitions, previous.groups
+    reading, rows, groups = e.reading, e.newest.group_partitions, e.newest.groups
     is_hidden = rows.strings("topic").is_in(reading.hidden_topics)
     is_hidden &= ~rows.strings("consumer_group").is_in(reading.gone_groups)
     is_unlisted = groups.strings("consumer_group").is_in(reading.unlisted_groups)
-    return Unwatched(
-        _end_rows(rows, is_hidden, run),
-        _end_rows(groups, is_unlisted, run),
-    )
+    return Unwatched(_end_rows(rows, is_hidden, e.run), _end_rows(groups, is_unlisted, e.run))
 
 
 def _end_rows(rows: Frame, hidden: Mask, run: Run) -> Frame:
@@ -56,14 +53,15 @@ def _end_rows(rows: Frame, hidden: Mask, run: Run) -> Frame:
     return ended.where(accept_rows(ended, run.rules)) if len(ended) else ended
 
 
-def mark_unwatched(groups: Frame, old: Frame, unwatched: Unwatched) -> Frame:
+def mark_unwatched(e: Evaluation) -> Frame:
     """Returns the groups with `unwatched_topic` and `unwatched_partition`, one no longer watched.
 
-    Groups that are not in WARN or ERR get the reason topic_unwatched. `old`: each group's previous
-    row. Both columns stay while the incident is open, and while the status is unknown: then nothing
-    of the group is watched any more.
+    Groups that are not in WARN or ERR get the reason topic_unwatched. Both columns stay while the
+    incident is open, and while the status is unknown: then nothing of the group is watched any
+    more.
     """
-    rows = unwatched.partitions
+    e.unwatched = find_unwatched(e)
+    groups, old, rows = e.groups, e.old_groups, e.unwatched.partitions
     status = groups.strings("status")
     at = locate(groups, rows, contract.GROUP_KEY)
     stays = old.numbers("incident_since").known | ~status.known
