@@ -101,9 +101,7 @@ def _find_configured(groups: Frame, run: Run) -> Column:
     if not run.rules.tasks.choices:
         return Column.unknown(len(groups), np.float64)
     names = groups.strings("consumer_group")
-    values = [run.rules.tasks_of(name).capacity for name in names.categories]
-    at = names.codes.fill(-1).astype(np.int64)
-    return Column.optional(values, np.float64).take(at)
+    return names.numbers_of(lambda name: run.rules.tasks_of(name).capacity)
 
 
 @dataclass(frozen=True, slots=True)

@@ -207,7 +207,7 @@ def accept_rows(frame: Frame, rules: Rules) -> Mask:
     for column, filter_ in (("consumer_group", rules.groups), ("topic", rules.topics)):
         if column in frame:
             names = frame.strings(column)
-            accepted &= names.is_in(name for name in names.categories if filter_.accepts(name))
+            accepted &= names.are(filter_.accepts)
     return accepted
 
 
@@ -219,6 +219,4 @@ def _unread_reasons(groups: Frame) -> dict[str, str]:
 
 def _by_name(names: Strings, reasons: Mapping[str, str]) -> Strings:
     """Returns the reason of each name; unknown if there is none."""
-    return Strings.of(reasons.get(name) for name in names.categories).take(
-        names.codes.fill(-1).astype(np.int64)
-    )
+    return names.words_of(reasons.get)

@@ -368,6 +368,21 @@ class Strings:
             return False
         return self.codes.is_same(other.codes)
 
+    def are(self, wanted: Callable[[Any], bool]) -> Mask:
+        """Marks rows with a word that is `wanted`; an unknown is not."""
+        return self.is_in([word for word in self.categories if wanted(word)])
+
+    def words_of(self, find: Callable[[Any], Hashable | None]) -> Strings:
+        """Returns what `find` says of each row's word, None being unknown."""
+        return Strings.of(map(find, self.categories)).take(self.codes.fill(-1).astype(np.int64))
+
+    def numbers_of(
+        self, find: Callable[[Any], float | None], dtype: npt.DTypeLike = np.float64
+    ) -> Column:
+        """Returns the number that `find` says of each row's word, None being unknown."""
+        found = Column.optional([find(word) for word in self.categories], dtype)
+        return found.take(self.codes.fill(-1).astype(np.int64))
+
     def lengths(self) -> Column:
         """Returns how many entries each list has."""
         return self.codes.decoded([len(each) for each in self.categories] or [0])

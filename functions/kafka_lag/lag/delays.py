@@ -7,8 +7,6 @@ A record is due once it is that old.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from kafka_lag.lag.columns import Column
@@ -20,15 +18,8 @@ def find_delays(rows: Frame, rules: Rules) -> Column:
     """Returns each row's configured delay, s: its topic's, else its group's, else unknown."""
     if not rules.delay_seconds.choices:
         return Column.unknown(len(rows), np.float64)
-
-    def find() -> Iterator[Column]:
-        for names in (rows.strings("topic"), rows.strings("consumer_group")):
-            delays = [rules.delay_seconds.get(name) for name in names.categories]
-            at = names.codes.fill(-1).astype(np.int64)
-            yield Column.optional(delays, np.float64).take(at)
-
-    of_topic, of_group = find()
-    return of_topic.or_else(of_group)
+    of_topic = rows.strings("topic").numbers_of(rules.delay_seconds.get)
+    return of_topic.or_else(rows.strings("consumer_group").numbers_of(rules.delay_seconds.get))
 
 
 def find_due_time(rows: Frame, read_at: Column) -> Column:

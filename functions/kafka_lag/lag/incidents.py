@@ -223,9 +223,7 @@ def _find_worst(groups: Frame, old: Frame) -> Columns:
 
 
 def _rank(statuses: Strings) -> Column:
-    ranks = [_SEVERITIES.get(each, 0) for each in statuses.categories] or [0]
-    found = statuses.codes.decoded(ranks)
-    return Column(found.fill(-1), np.ones(len(statuses), bool))
+    return Column.of(statuses.numbers_of(lambda each: _SEVERITIES.get(each, 0), np.int32).fill(-1))
 
 
 def _find_peaks(groups: Frame, old: Frame, opens: Mask, run: Run) -> Columns:

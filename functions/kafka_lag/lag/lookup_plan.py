@@ -25,7 +25,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from kafka_lag.lag.bounds import Bounds, compute_allowance
-from kafka_lag.lag.columns import Column, Mask, Rows
+from kafka_lag.lag.columns import Mask, Rows
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.positions import Positions
@@ -38,11 +38,12 @@ _MOVING_SHARE = 10
 
 def is_due(partitions: Frame, taken_at: int, interval_ms: int) -> Mask:
     """Marks partitions of topics that are due for their hourly look-up, spread by name."""
-    topic = partitions.strings("topic")
-    minutes = [zlib.crc32(str(word).encode()) % 60 for word in topic.categories]
-    phase = np.array(minutes or [0], np.int64) * _MINUTE_MS
-    is_due: Mask = ((taken_at - phase) % _HOUR_MS < interval_ms)[topic.codes.fill(0)]
-    return is_due
+
+    def is_of_this_run(topic: str) -> bool:
+        phase = zlib.crc32(topic.encode()) % 60 * _MINUTE_MS
+        return (taken_at - phase) % _HOUR_MS < interval_ms
+
+    return partitions.strings("topic").are(is_of_this_run)
 
 
 def is_too_wide(bounds: Bounds, positions: Positions, rules: Rules) -> Mask:
@@ -60,9 +61,7 @@ def is_worth_a_look_up(
     That is good enough unless its SLA lies between the bounds. `moved` marks rows.
     """
     near = 2 * bounds.width <= 3 * rules.interval_ms
-    names = rows.strings("consumer_group")
-    levels = Column.optional([rules.sla_seconds.get(name) for name in names.categories], np.float64)
-    limit = levels.take(names.codes.fill(-1).astype(np.int64)) * 1000
+    limit = rows.strings("consumer_group").numbers_of(rules.sla_seconds.get) * 1000
     youngest = (positions.now - bounds.before).take(positions.of_row)
     oldest = (positions.now - bounds.after).take(positions.of_row)
     torn = (youngest <= limit) & (oldest > limit)

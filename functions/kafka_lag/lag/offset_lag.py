@@ -84,14 +84,14 @@ def _find_lags(rows: Frame, groups: Frame, run: Run) -> OffsetLag:
     The lag of a share group is the one that the broker says, without records deleted since. That of
     another group leaves out records that are finished after its commit.
     """
-    names = rows.strings("consumer_group")
-    from_start = [name for name in names.categories if run.rules.uncommitted.get(name) == EARLIEST]
+    rule_of = run.rules.uncommitted.get
+    from_start = rows.strings("consumer_group").are(lambda name: rule_of(name) == EARLIEST)
     committed = rows.numbers("committed_offset")
     found = compute_offset_lag(
         set_finished(rows, is_shared(groups)).numbers("committed_offset"),
         rows.numbers("start_offset"),
         rows.numbers("end_offset"),
-        from_start=names.is_in(from_start) & ~committed.known,
+        from_start=from_start & ~committed.known,
     )
     lag = last_known_lag(rows)
     return replace(
@@ -145,6 +145,5 @@ def find_lowest_position(e: Evaluation) -> Column:
 
 def _allowed_lag(rows: Frame, run: Run) -> Column:
     """Returns how many records count as no lag, by each row's topic; 0 if not configured."""
-    topics = rows.strings("topic")
-    records = [run.rules.allowed_lag.get(name) or 0 for name in topics.categories]
-    return Column.of(np.array(records or [0], np.int64)[topics.codes.fill(0)])
+    allowed = run.rules.allowed_lag.get
+    return rows.strings("topic").numbers_of(lambda name: allowed(name) or 0, np.int64)

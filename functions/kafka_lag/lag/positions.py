@@ -73,5 +73,4 @@ def find_positions(topics: Frame, at_topic: Rows, offset: Column) -> Positions:
 
 def is_compacted(partitions: Frame) -> Mask:
     """Marks partitions of compacted topics, in which single records may be gone."""
-    policy = partitions.strings("cleanup_policy")
-    return policy.is_in(word for word in policy.categories if "compact" in word)
+    return partitions.strings("cleanup_policy").are(lambda word: "compact" in word)

@@ -208,25 +208,22 @@ def roll_up_scaling(e: Evaluation, groups: Frame) -> Frame:
 
 def _find_settings(groups: Frame, run: Run) -> Columns:
     """Returns `owner`, `runbook_url`, `sla_seconds`, the SLO and `muted` for a group's name."""
-    names = groups.strings("consumer_group")
-    owners = Strings.of(run.rules.owners.get(name) for name in names.categories)
-    runbooks = Strings.of(run.rules.runbook_of(name) for name in names.categories)
-    limits = Column.optional([run.rules.sla_seconds.get(n) for n in names.categories], np.float64)
-    objectives = [run.rules.objectives.get(name) for name in names.categories]
-    ages = [None if each is None else each.age_seconds for each in objectives]
-    targets = [None if each is None else each.target for each in objectives]
-    days = [None if each is None else each.days for each in objectives]
-    mutes = [find_mute(run.rules.mutes, name, run.taken_at) for name in names.categories]
-    at = names.codes.fill(-1).astype(np.int64)
+    names, rules = groups.strings("consumer_group"), run.rules
+    objectives = names.words_of(rules.objectives.get)
     return {
-        "muted": Strings.of(each and each.to_text() for each in mutes).take(at),
-        "owner": owners.take(at),
-        "runbook_url": runbooks.take(at),
-        "sla_seconds": limits.take(at),
-        "slo_age_seconds": Column.optional(ages, np.float64).take(at),
-        "slo_target": Column.optional(targets, np.float64).take(at),
-        "slo_days": Column.optional(days, np.int32).take(at),
+        "muted": names.words_of(lambda name: _find_mute(name, run)),
+        "owner": names.words_of(rules.owners.get),
+        "runbook_url": names.words_of(rules.runbook_of),
+        "sla_seconds": names.numbers_of(rules.sla_seconds.get),
+        "slo_age_seconds": objectives.numbers_of(lambda each: each.age_seconds),
+        "slo_target": objectives.numbers_of(lambda each: each.target),
+        "slo_days": objectives.numbers_of(lambda each: each.days, np.int32),
     }
+
+
+def _find_mute(group: str, run: Run) -> str | None:
+    mute = find_mute(run.rules.mutes, group, run.taken_at)
+    return mute.to_text() if mute else None
 
 
 def _count_holdings(e: Evaluation, every: Sets) -> Columns:

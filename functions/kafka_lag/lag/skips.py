@@ -23,6 +23,7 @@ from kafka_lag.lag.delays import find_oldest_age
 from kafka_lag.lag.evaluation import Evaluation
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.movement import most_observations
+from kafka_lag.lag.positions import is_compacted
 from kafka_lag.lag.previous_rows import (
     PreviousRows,
     is_read,
@@ -42,7 +43,6 @@ _ALIKE = 3.0
 _GOES_ON = 0.1
 # A group whose commits are farther apart than this many intervals does not stop between them.
 _SELDOM_INTERVALS = 1.5
-_COMPACT = "compact"
 
 
 def add_skips(e: Evaluation) -> Frame:
@@ -231,7 +231,4 @@ def _usual_rate(old: Frame, topics: Frame) -> Seconds:
 
 
 def _offsets_are_records(topics: Frame) -> Mask:
-    policy = topics.strings("cleanup_policy")
-    compacted = policy.is_in([word for word in policy.categories if _COMPACT in word])
-    mask: Mask = policy.known & ~compacted
-    return mask
+    return topics.strings("cleanup_policy").known & ~is_compacted(topics)

@@ -12,14 +12,13 @@ It does not fall below them while a partition gets more than a member reads and 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from kafka_lag import contract
-from kafka_lag.lag.columns import Column, Mask, Rows, Strings
+from kafka_lag.lag.columns import Column, Mask, Strings
 from kafka_lag.lag.evaluation import Evaluation
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.group_settings import TaskSettings
@@ -218,18 +217,14 @@ class _Settings:
 
     @classmethod
     def of(cls, groups: Frame, run: Run) -> _Settings:
-        names = groups.strings("consumer_group")
-        each = [run.rules.tasks_of(name) for name in names.categories]
-        each.append(TaskSettings())
-        at: Rows = names.codes.fill(-1)
-
-        def column(value: Callable[[TaskSettings], float]) -> Values:
-            return np.array([value(settings) for settings in each], np.float64)[at]
-
+        each = groups.strings("consumer_group").words_of(run.rules.tasks_of)
+        default = TaskSettings()
+        catch_up = each.numbers_of(lambda settings: settings.catch_up_seconds)
+        members = each.numbers_of(lambda settings: settings.members_per_task)
         return cls(
-            column(lambda settings: settings.catch_up_seconds),
-            column(lambda settings: settings.members_per_task),
-            column(lambda settings: settings.prefer_even) > 0,
+            catch_up.fill(default.catch_up_seconds),
+            members.fill(default.members_per_task),
+            each.are(lambda settings: settings.prefer_even),
         )
 
     def tasks(self, members: Values) -> Values:
