@@ -170,24 +170,12 @@ async def read_groups(
         return commits.unread.get(name), descriptions.get(name, GroupDescription()).failure
 
     async def read(groups: list[ConsumerGroup], retry: int) -> list[ConsumerGroup]:
-        if retry:
-            located = await find_coordinators(connections, [group.name for group in groups])
-            groups = [replace(g, coordinator=located[g.name].coordinator) for g in groups]
+        groups = await _locate_again(connections, groups, commits) if retry else groups
         unread = [group for group in groups if group.name not in commits.read_at]
-        if retry:
-            # A group without a coordinator may have one by the next retry.
-            lost = {g.name: failure for g in unread if (failure := located[g.name].failure)}
-            commits.unread.update(lost)
         undescribed = [g for g in groups if g.name not in descriptions or failures(g.name)[1]]
+        believed = committed if retry < MOST_RETRIES else ()
         both: list[Coroutine[Any, Any, Any]] = [
-            fetch_offsets(
-                connections,
-                unread,
-                table,
-                commits,
-                committed if retry < MOST_RETRIES else (),
-                clock,
-            ),
+            fetch_offsets(connections, unread, table, commits, believed, clock),
             describe_groups(connections, undescribed),
         ]
         _, described = await connections.gather(both)
@@ -206,6 +194,19 @@ async def read_groups(
 
     await retries.retry(live, read)
     return commits, descriptions
+
+
+async def _locate_again(
+    connections: Connections, groups: list[ConsumerGroup], commits: CommittedOffsets
+) -> list[ConsumerGroup]:
+    """Returns the groups with their present coordinators; unread ones may fail by that."""
+    located = await find_coordinators(connections, [group.name for group in groups])
+    for group in groups:
+        # A group without a coordinator may have one by the next retry.
+        failure = located[group.name].failure
+        if failure and group.name not in commits.read_at:
+            commits.unread[group.name] = failure
+    return [replace(group, coordinator=located[group.name].coordinator) for group in groups]
 
 
 def _retries(failure: Failure | None) -> int:

@@ -105,11 +105,7 @@ async def read_cluster(
     end = await reader.read(END, once | ~start.offset.known)
     start, end = _drop_contradictions(start, end)
     lagging = _find_lagging(commits, end.offset)
-    last: list[Coroutine[Any, Any, Column]] = [
-        reader.read_stable(lagging),
-        reader.read_local_start(lagging & _find_tiered(table, settings)),
-    ]
-    stable, local_start = await connections.gather(last)
+    middle = await _read_between(connections, reader, lagging, _find_tiered(table, settings))
     failures = {**start.failures, **end.failures}
     absent = find_absent(connections, end.table, failures)
     await find_addresses(connections, set(absent.values()))
@@ -119,10 +115,11 @@ async def read_cluster(
     hidden |= await _forget_partly_listed(connections, request, table, commits)
     lost = gone | hidden.keys()
     rows = _topic_rows(add_settings(end.table, settings.values), start, end, failures)
-    rows = rows.with_columns(
-        stable_offset=stable.only(~(stable < start.offset)).clip(most=end.offset),
-        local_start_offset=local_start.only(~(local_start < start.offset)).clip(most=end.offset),
-    )
+    within = {
+        name: offset.only(~(offset < start.offset)).clip(most=end.offset)
+        for name, offset in middle.items()
+    }
+    rows = rows.with_columns(**within)
     commit_rows = group_partition_rows(table, commits, descriptions, end.offset)
     return ClusterReading(
         topic_partitions=_drop_topics(lost, rows),
@@ -159,6 +156,18 @@ def _drop_contradictions(start: LogOffsets, end: LogOffsets) -> tuple[LogOffsets
         for row in np.flatnonzero(beyond).tolist()
     }
     return start.without(crossed), end.without(crossed)
+
+
+async def _read_between(
+    connections: Connections, reader: OffsetReader, lagging: Mask, tiered: Mask
+) -> dict[str, Column]:
+    """Returns offsets between start and end, of partitions in which a group lags."""
+    last: list[Coroutine[Any, Any, Column]] = [
+        reader.read_stable(lagging),
+        reader.read_local_start(lagging & tiered),
+    ]
+    stable, local_start = await connections.gather(last)
+    return {"stable_offset": stable, "local_start_offset": local_start}
 
 
 def _find_lagging(commits: CommittedOffsets, end: Column) -> Mask:

@@ -9,13 +9,12 @@ from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from typing import Any, Protocol, TypeVar
 
-from kafka_lag.brokers.access import PROBE_LIMITS, Access, Credentials, ProbeLimits
-from kafka_lag.brokers.bootstrap import explain_unread
+from kafka_lag.brokers.access import PROBE_LIMITS, Access, Credentials, Login, ProbeLimits
+from kafka_lag.brokers.bootstrap import connect, explain_unread
 from kafka_lag.brokers.connections import Connections
 from kafka_lag.brokers.login import CredentialSource
 from kafka_lag.brokers.problems import name_broker, without_name
 from kafka_lag.brokers.reading import ReadRequest, read_cluster
-from kafka_lag.brokers.session import Session
 from kafka_lag.brokers.throttling import summarize
 from kafka_lag.brokers.time_lookups import LookUpBudget, look_up
 from kafka_lag.brokers.topic_settings import TopicSettingsCache
@@ -49,7 +48,10 @@ class ClusterSource(Protocol):
 
 
 class KafkaSource:
-    """Reads one cluster on connections that are kept from run to run. Not thread-safe."""
+    """Reads one cluster on connections that are kept from run to run, whatever their login.
+
+    It reads the secret again if a broker rejects a login. Not thread-safe.
+    """
 
     def __init__(
         self,
@@ -58,8 +60,11 @@ class KafkaSource:
         clock: Callable[[], float] = time.time,
         limits: ProbeLimits = PROBE_LIMITS,
     ) -> None:
-        self._session = Session(access, credentials, limits)
-        self._limits = limits
+        self._access, self._credentials, self._limits = access, credentials, limits
+        # None before the first connections and after they broke.
+        self._connections: Connections | None = None
+        # Logins that no broker has accepted yet. A broker may learn of a rotation some runs later.
+        self._unaccepted: list[Login | None] = []
         self._clock = clock
         self._settings_cache = TopicSettingsCache()
         self._budget: LookUpBudget | None = None
@@ -71,13 +76,13 @@ class KafkaSource:
         Raises LoginError or SourceError if no broker answers, ConfigError for a secret.
         """
         reading = self._read_first(request, deadline)
-        added = self._session.add_logins()
+        added = self._add_logins()
         if added:
             with suppress(SourceError):
-                again = self._read(self._session.connect(deadline), request)
+                again = self._read(self._connect(deadline), request)
                 # The second reading may have run out of time.
                 reading = max(again, reading, key=_rows_read)
-        self._session.remember_accepted(added)
+        self._remember_accepted(added)
         return reading
 
     def look_up(self, partitions: Frame, times: Rows, deadline: float) -> LookupResults:
@@ -89,7 +94,7 @@ class KafkaSource:
         if self._budget is None:
             return LookupResults.unanswered(len(times))
         try:
-            connections = self._session.connect(deadline)
+            connections = self._connect(deadline)
         except (SourceError, ConfigError):
             self._budget = None
             return LookupResults.unanswered(len(times))
@@ -110,7 +115,7 @@ class KafkaSource:
 
     def not_responding(self) -> tuple[Problem, ...]:
         """Returns the brokers that answered the last reading but not a look-up in time."""
-        connections = self._session.connections
+        connections = self._connections
         if connections is None:
             return ()
         down = connections.not_responding()
@@ -124,7 +129,7 @@ class KafkaSource:
 
     def throttled(self) -> Throttled | None:
         """Returns how long a client quota delayed the last reading; None if it did not."""
-        connections = self._session.connections
+        connections = self._connections
         if connections is None:
             return None
         logins = connections.pool.logins()
@@ -133,18 +138,54 @@ class KafkaSource:
 
     def cluster_id(self, deadline: float) -> str:
         """Returns Kafka's own id of the cluster. Raises the same errors as `read`."""
-        return self._session.connect(deadline).cluster_id
+        return self._connect(deadline).cluster_id
 
     def close(self) -> None:
         """Closes the connections; the next read makes new ones."""
-        self._session.close()
+        if self._connections is not None:
+            self._connections.close()
+            self._connections = None
+            self._unaccepted = []
+
+    def _connect(self, deadline: float) -> Connections:
+        """Returns the present connections, else new ones made by `deadline` (time.monotonic).
+
+        Raises LoginError or SourceError if no broker answers, ConfigError for a secret.
+        """
+        if self._connections is None:
+            logins = self._credentials.candidates()
+            self._connections, login = connect(self._access, logins, deadline, self._limits)
+            self._credentials.remember(login)
+        return self._connections
+
+    def _add_logins(self) -> list[Login | None]:
+        """Adds the secret's present logins if a broker rejected the known ones; returns the new."""
+        added: list[Login | None] = []
+        if self._connections is None or not self._connections.login_rejected:
+            return added
+        with suppress(ConfigError):
+            for login in self._credentials.others():
+                # Only brokers that rejected a login get new connections; the others keep theirs.
+                if self._connections.add_login(login):
+                    added.append(login)  # noqa: PERF401 - those before an error count
+        return added
+
+    def _remember_accepted(self, added: list[Login | None]) -> None:
+        """Makes new connections begin with an added login as soon as a broker accepts it."""
+        self._unaccepted += added
+        used = set() if self._connections is None else self._connections.pool.logins()
+        for login in self._unaccepted:
+            if login in used:
+                self._credentials.remember(login)
+                self._unaccepted = []
+                return
 
     def _read_first(self, request: ReadRequest, deadline: float) -> ClusterReading:
-        if self._session.connections is None:
+        if self._connections is None:
             return self._connect_and_read(request, deadline)
-        self._session.connections.begin_run(deadline)
+        self._connections.begin_run(deadline)
         try:
-            return self._read(self._session.connections, request)
+            return self._read(self._connections, request)
         except SourceError as first:
             # The brokers may have been replaced since the previous run, or the login may have
             # changed.
@@ -155,7 +196,7 @@ class KafkaSource:
                 raise type(second)(f"{first} With new connections: {second}") from first
 
     def _connect_and_read(self, request: ReadRequest, deadline: float) -> ClusterReading:
-        connections = self._session.connect(deadline)
+        connections = self._connect(deadline)
         try:
             return self._read(connections, request)
         except SourceError as error:
@@ -175,7 +216,12 @@ class KafkaSource:
     def _run(
         self, connections: Connections, coroutine: Coroutine[Any, Any, T], budget: LookUpBudget
     ) -> T:
-        answer = self._session.run(connections, coroutine)
+        try:
+            answer = connections.run(coroutine)
+        except BaseException:
+            # Connections in an unknown state are not used again, whatever the error was.
+            self.close()
+            raise
         budget.exclude(*connections.down())
         return answer
 

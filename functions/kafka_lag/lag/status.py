@@ -79,21 +79,17 @@ def _list_rules(e: Evaluation, rows: Frame) -> list[StatusRule]:
     run, ages, old, window = e.run, e.estimated, e.previous.rows, e.run.window_seconds
     lag, age = rows.numbers("lag"), _judged_age(ages, window)
     first = is_first_reading(rows)
-    is_unowned, moves = find_unowned(rows, e.of_group), _moves_lately(rows, run)
+    is_unowned, warned = find_unowned(rows, e.of_group), was_warned(old)
     owned_lately = run.within_window(rows.numbers("owned_at"))
     went_back = run.within_window(rows.numbers("rewound_at"))
     # A commit could not move while an open transaction held it up.
     was_held_up = run.within_window(rows.numbers("held_up_at"))
     still = is_still(rows, run) & ~was_held_up
     stuck = _was_stuck(old) & ~_has_moved(rows, old)
-    warned, reasons = was_warned(old), _find_warning_reasons(old)
-    # Rates fall between two commits; that shows nothing new about a group that is slow.
-    between = warned & ~_has_moved(rows, old)
     pauses = find_usual_pauses(rows, ages.least, still, warned, run)
     batches = find_expected_batches(rows, ages.least, still, run)
     is_explained = batches.is_explained | (pauses.explain & ~batches.known)
     usual = pauses.usual & ~batches.known
-    not_catching_up = is_not_catching_up(rows, old, age, run)
     oldest = ages.most.fill(np.inf)
     left_over = _age_after_last_move(rows, np.where(warned, oldest, age), still, run)
     # If a log deletes unread records, those that remain are young, however late the group is.
@@ -125,14 +121,21 @@ def _list_rules(e: Evaluation, rows: Frame) -> list[StatusRule]:
         (still & ~usual & owned_lately, contract.STALL, None),
         (still & ~usual, contract.STOP, None),
         # The commit moves, and the group is behind.
-        (~not_catching_up, contract.OK, None),
-        (is_unowned & ~moves, contract.WARN, contract.NO_MEMBER),
-        (between & reasons.is_in([contract.SLOW]), contract.WARN, contract.SLOW),
-        (
-            between & reasons.is_in([contract.FALLING_BEHIND]),
-            contract.WARN,
-            contract.FALLING_BEHIND,
-        ),
+        (~is_not_catching_up(rows, old, age, run), contract.OK, None),
+        (is_unowned & ~_moves_lately(rows, run), contract.WARN, contract.NO_MEMBER),
+        *_list_warnings(rows, old),
+    ]
+
+
+def _list_warnings(rows: Frame, old: Frame) -> list[StatusRule]:
+    """Returns the rules for a group that is behind and does not catch up."""
+    # Rates fall between two commits; that shows nothing new about a group that is slow.
+    between, reasons = was_warned(old) & ~_has_moved(rows, old), _find_warning_reasons(old)
+    was_slow = between & reasons.is_in([contract.SLOW])
+    was_behind = between & reasons.is_in([contract.FALLING_BEHIND])
+    return [
+        (was_slow, contract.WARN, contract.SLOW),
+        (was_behind, contract.WARN, contract.FALLING_BEHIND),
         (rows.numbers("drain_seconds").known, contract.WARN, contract.SLOW),
         (np.ones(len(rows), bool), contract.WARN, contract.FALLING_BEHIND),
     ]
