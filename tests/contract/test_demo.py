@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The demo from start to end, shortened."""
+"""The demo from start to end."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture(name="demo", scope="module")
 def _demo() -> Iterator[subprocess.CompletedProcess[str]]:
-    command = [sys.executable, "-m", "dev.demo", "--minutes", "1", "--keep"]
+    command = [sys.executable, "-m", "dev.demo", "--keep"]
     environment = {**os.environ, "COLUMNS": "120"}
     done = subprocess.run(
         command,
