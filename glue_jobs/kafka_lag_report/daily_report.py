@@ -16,6 +16,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from kafka_lag_report.aws import metric_client, publish_success
 from kafka_lag_report.cluster_day import Job, report_day
 from kafka_lag_report.day_message import deliver_message
 from kafka_lag_report.errors import (
@@ -38,7 +39,6 @@ from kafka_lag_report.read_snapshots import (
 from kafka_lag_report.report_files import reports_root
 from kafka_lag_report.session import open_session
 from kafka_lag_report.storage import Storage
-from kafka_lag_report.success_metric import metric_client, publish_success
 from kafka_lag_report.time_limit import TimeLimit, cancelling_late_jobs
 from kafka_lag_report.timings import Timings
 from kafka_lag_report.usual import write_usual

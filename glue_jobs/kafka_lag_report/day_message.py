@@ -1,20 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads the findings of two days, and delivers the message about them to the log and to SNS."""
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from types import MappingProxyType
+from typing import Any
 
+from kafka_lag_report.aws import make_client, naming_refusals
 from kafka_lag_report.cluster_day import Job
-from kafka_lag_report.errors import DataError
+from kafka_lag_report.errors import DataError, UsageError
 from kafka_lag_report.findings import Findings
 from kafka_lag_report.message import Message, compose_message, make_link
 from kafka_lag_report.read_findings import read_findings
 from kafka_lag_report.read_snapshots import Day
 from kafka_lag_report.report_files import is_first_day, page_address, read_published
 from kafka_lag_report.sentences import word_name
-from kafka_lag_report.sns import publish, sns_client, topic_region
+
+# Characters that chat reads as a mention, a link or a style, and similar ones that replace them.
+_PLAIN = str.maketrans("<>[]*`~", "\u2039\u203a()\u2217'\u223c")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +87,7 @@ def deliver_message(
         region = topic_region(topic_arn)
         links = {cluster: make_link(address, region) for cluster, address in pages.items()}
         if changed := found.compose(on, failed, links=links, always=options.always_summarise):
-            publish(changed, topic_arn, sns_client(topic_arn))
+            send(changed, topic_arn, make_client("sns", region))
     if found.failed:
         raise DataError(". Also: ".join(found.failed.values()))
 
@@ -113,3 +118,42 @@ def _read_findings(job: Job, day: Day) -> Findings | None:
     reports = read_published(job.storage, output, day)
     first_day = is_first_day(job.storage, output, day)
     return read_findings(day.cluster, day.date, reports, first_day=first_day)
+
+
+def topic_region(topic_arn: str) -> str:
+    """Returns the region in the ARN of an SNS topic; raises UsageError for any other text."""
+    parts = topic_arn.split(":")
+    whole = len(parts) == 6 and all(parts) and parts[0] == "arn" and parts[2] == "sns"  # noqa: PLR2004
+    if not whole:
+        raise UsageError(
+            f"{topic_arn!r} is not the ARN of an SNS topic (arn:aws:sns:<region>:<account>:<name>)"
+        )
+    return parts[3]
+
+
+def send(message: Message, topic_arn: str, client: Any) -> None:
+    """Sends the message to a topic.
+
+    Raises DataError if it is refused. The reports are published by then, and stay.
+    """
+    failed = f"the reports are written, but their summary could not be sent to {topic_arn}"
+    with naming_refusals(
+        failed, "that the topic exists and that the job may publish and use its key"
+    ):
+        client.publish(
+            TopicArn=topic_arn,
+            Subject=message.subject,
+            Message=json.dumps({"default": write_for_chat(message), "email": message.body}),
+            MessageStructure="json",
+        )
+
+
+def write_for_chat(message: Message) -> str:
+    """Returns the message as a custom notification; AWS's chat integration shows no other form.
+
+    Names of strangers may look like mentions, links or styles of the chat; these characters are
+    replaced.
+    """
+    plain = message.body.translate(_PLAIN)
+    content = {"textType": "client-markdown", "title": message.subject, "description": plain}
+    return json.dumps({"version": "1.0", "source": "custom", "content": content})

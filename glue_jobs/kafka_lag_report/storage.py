@@ -22,6 +22,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import fs
 
+from kafka_lag_report.aws import naming_refusals
 from kafka_lag_report.errors import StoreError
 
 T = TypeVar("T")
@@ -236,15 +237,12 @@ class Storage:
         """
         # imported here, because a folder on a disk needs no AWS
         import boto3  # noqa: PLC0415
-        from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415
 
         client: Any = boto3.client("s3")
         for start in range(0, len(keys), _DELETED_AT_ONCE):
             some = [{"Key": key} for key in keys[start : start + _DELETED_AT_ONCE]]
-            try:
+            with naming_refusals(f"cannot delete in bucket {bucket}", _CHECK, StoreError):
                 done = client.delete_objects(Bucket=bucket, Delete={"Objects": some, "Quiet": True})
-            except (BotoCoreError, ClientError) as error:
-                raise StoreError(f"cannot delete in bucket {bucket}: {error}; {_CHECK}") from error
             for refused in done.get("Errors", ()):
                 raise StoreError(
                     f"cannot delete s3://{bucket}/{refused['Key']}: {refused['Message']}; check "
@@ -378,7 +376,7 @@ def _name_type(kind: pa.DataType) -> str:
     return f"list<{kind.value_type}>" if pa.types.is_list(kind) else str(kind)
 
 
-_CHECK = "check address and rights"
+_CHECK = "address and rights"
 
 
 def _split_address(path: str) -> tuple[str, str]:
@@ -434,4 +432,4 @@ def _refusals(what: str, path: str) -> Iterator[None]:
         yield
     except OSError as error:
         said = " ".join(str(error).split())
-        raise StoreError(f"cannot {what} {path}: {said}; {_CHECK}") from error
+        raise StoreError(f"cannot {what} {path}: {said}; check {_CHECK}") from error

@@ -11,9 +11,10 @@ from moto import mock_aws
 from moto.core.models import DEFAULT_ACCOUNT_ID
 from moto.sns.models import sns_backends
 
+from kafka_lag_report.aws import make_client
+from kafka_lag_report.day_message import send, topic_region, write_for_chat
 from kafka_lag_report.errors import DataError, UsageError
 from kafka_lag_report.message import Message
-from kafka_lag_report.sns import publish, sns_client, topic_region, write_for_chat
 
 _REGION = "eu-central-1"
 _MESSAGE = Message(
@@ -33,7 +34,7 @@ def _topic_arn(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 
 def test_the_message_arrives_whole_in_the_topics_own_region(topic_arn: str) -> None:
-    publish(_MESSAGE, topic_arn, sns_client(topic_arn))
+    send(_MESSAGE, topic_arn, make_client("sns", topic_region(topic_arn)))
 
     backend = sns_backends[DEFAULT_ACCOUNT_ID][_REGION]
     (sent,) = backend.topics[topic_arn].sent_notifications
@@ -55,7 +56,7 @@ def test_a_refusal_says_that_the_reports_stand(topic_arn: str) -> None:
     with pytest.raises(
         DataError, match=rf"reports are written, .* to {other}: .*NotFound"
     ) as found:
-        publish(_MESSAGE, other, sns_client(other))
+        send(_MESSAGE, other, make_client("sns", _REGION))
 
     assert "\n" not in str(found.value)
 

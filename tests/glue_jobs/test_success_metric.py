@@ -11,9 +11,9 @@ import pytest
 from botocore.exceptions import ClientError
 from moto import mock_aws
 
+from kafka_lag_report.aws import metric_client, publish_success
 from kafka_lag_report.daily_report import main
 from kafka_lag_report.errors import DataError
-from kafka_lag_report.success_metric import metric_client, publish_success
 
 NOW = datetime(2026, 2, 1, 1, tzinfo=UTC)
 
