@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
 
 from kafka_lag.wording.formatting import format_list
-from kafka_lag_report.findings import Findings, GroupDay
+from kafka_lag_report.findings import Findings
 from kafka_lag_report.incident import LEVELS, Incident, Kind
+from kafka_lag_report.schemas import Row
 from kafka_lag_report.sentences import LONGEST_NAME, word_name
 from kafka_lag_report.thresholds import SAME_INCIDENT_SECONDS
 
@@ -103,7 +104,7 @@ def _find_new_and_missing(today: Findings, previous: Findings) -> Iterator[Chang
         return
     now, then = _find_existing(today.groups.rows), _find_existing(previous.groups.rows)
     # a group that is known to be deleted has an incident
-    deleted = {day.group for day in today.groups.rows if day.gone}
+    deleted = {day["consumer_group"] for day in today.groups.rows if day["gone"]}
     for place, what, names in (
         (1.0, _MISSING, then - now - deleted),
         (2.0, _NEW, now - then),
@@ -116,6 +117,6 @@ def _find_new_and_missing(today: Findings, previous: Findings) -> Iterator[Chang
             yield Change(what, today.cluster, said, (float(len(LEVELS)), place), count=len(names))
 
 
-def _find_existing(days: Sequence[GroupDay]) -> set[str]:
+def _find_existing(days: Sequence[Row]) -> set[str]:
     """Returns the names of the groups that were not deleted on that day."""
-    return {day.group for day in days if not day.gone}
+    return {day["consumer_group"] for day in days if not day["gone"]}

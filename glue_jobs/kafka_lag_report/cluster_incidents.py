@@ -4,17 +4,19 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
+from pyspark.sql import Row
+
 from kafka_lag.contract import NO_LEADER, OPEN_TRANSACTION
-from kafka_lag_report.evidence import Evidence, GroupSpell, Stint, UnreadSpell
-from kafka_lag_report.findings import Findings, TopicSkew
+from kafka_lag_report.evidence import Evidence
+from kafka_lag_report.findings import Findings, compute_share_of_runs
 from kafka_lag_report.incident import NOTICE, SERIOUS, WARNED, Incident, Kind
 from kafka_lag_report.run_clock import Clock, join_chains, join_periods
-from kafka_lag_report.thresholds import LONG_WARN_MINUTES, UNKNOWN_SECONDS
+from kafka_lag_report.thresholds import DOUBTFUL_SHARE, LONG_WARN_MINUTES, UNKNOWN_SECONDS
 
 # Most readers of a topic that an incident names.
 _SOME = 3
@@ -29,7 +31,7 @@ def find_cluster_incidents(
     """
     yield from _find_unread_topics(evidence, clock)
     yield from _find_long_transactions(evidence.groups, clock)
-    yield from _find_missing_leaders(evidence.unread, clock)
+    yield from _find_missing_leaders(evidence.unread_topics, clock)
     yield from _find_moved_leaders(evidence.stints, clock)
     yield from _find_recreated(evidence.stints)
     yield from _find_missing_runs(clock, findings, first_day=first_day)
@@ -75,14 +77,14 @@ def _find_unread_topics(evidence: Evidence, clock: Clock) -> Iterator[Incident]:
     """
     of_groups = [(s.group, s.first, s.last) for s in evidence.groups if s.unread]
 
-    def is_groups_own(one: UnreadSpell) -> bool:
+    def is_groups_own(one: Row) -> bool:
         return any(
             group == one.group and first <= one.last and one.first <= last + clock.pause
             for group, first, last in of_groups
         )
 
-    topics: dict[str, list[UnreadSpell]] = defaultdict(list)
-    for one in evidence.unread:
+    topics: dict[str, list[Row]] = defaultdict(list)
+    for one in evidence.unread_topics:
         if not (one.group and is_groups_own(one)):
             topics[one.topic].append(one)
     for topic, spells in topics.items():
@@ -98,26 +100,26 @@ def _find_unread_topics(evidence: Evidence, clock: Clock) -> Iterator[Incident]:
                 alike[at] = alike[at].join(found)
         for each in alike:
             if not each.groups:
-                yield _make_unread(topic, each, spells, evidence.sizes.get(topic, 0), clock)
+                yield _make_unread(topic, each, spells, spells[0].size or 0, clock)
             elif not any(
                 begin - clock.pause <= each.first and each.last <= end + clock.pause
                 for begin, end in own
             ):
-                yield _make_unread(topic, each, (), evidence.sizes.get(topic, 0), clock)
+                yield _make_unread(topic, each, (), spells[0].size or 0, clock)
 
 
-def _find_periods(spells: Iterable[UnreadSpell], clock: Clock) -> Iterator[_Unread]:
+def _find_periods(spells: Iterable[Row], clock: Clock) -> Iterator[_Unread]:
     """Yields how long each partition or group was unread, for any reason except a missing leader.
 
     Periods shorter than UNKNOWN_SECONDS are left out.
     """
-    whose: dict[tuple[str, int], list[UnreadSpell]] = defaultdict(list)
+    whose: dict[tuple[str, int], list[Row]] = defaultdict(list)
     for one in sorted(spells, key=lambda each: each.first):
         if one.reason != NO_LEADER:
             whose[one.group or "", -1 if one.partition is None else one.partition].append(one)
 
-    def goes_on(chain: list[UnreadSpell], one: UnreadSpell) -> bool:
-        return one.first - max(each.last for each in chain) <= clock.pause
+    def goes_on(chain: list[Row], one: Row) -> bool:
+        return clock.is_soon(max(each.last for each in chain), one.first)
 
     for (group, partition), own in whose.items():
         for chain in join_chains(own, goes_on):
@@ -138,7 +140,7 @@ def _find_periods(spells: Iterable[UnreadSpell], clock: Clock) -> Iterator[_Unre
 
 
 def _make_unread(
-    topic: str, each: _Unread, spells: Iterable[UnreadSpell], size: int, clock: Clock
+    topic: str, each: _Unread, spells: Iterable[Row], size: int, clock: Clock
 ) -> Incident:
     """Returns the incident of one unread period.
 
@@ -167,14 +169,14 @@ def _make_unread(
     )
 
 
-def _find_long_transactions(spells: Iterable[GroupSpell], clock: Clock) -> Iterator[Incident]:
+def _find_long_transactions(spells: Iterable[Row], clock: Clock) -> Iterator[Incident]:
     """Yields the transactions that stayed open for long, each with the groups that had to wait."""
     ordered = sorted(
         (one for one in spells if one.held_topic is not None and one.held_since is not None),
         key=lambda s: (s.held_topic, s.held_partition, s.held_since, s.first),
     )
 
-    def is_same(chain: list[GroupSpell], one: GroupSpell) -> bool:
+    def is_same(chain: list[Row], one: Row) -> bool:
         first = chain[0]
         where = (first.held_topic, first.held_partition) == (one.held_topic, one.held_partition)
         return where and first.held_since == one.held_since
@@ -205,12 +207,13 @@ def _find_long_transactions(spells: Iterable[GroupSpell], clock: Clock) -> Itera
         )
 
 
-def _find_missing_leaders(unread: Iterable[UnreadSpell], clock: Clock) -> Iterator[Incident]:
+def _find_missing_leaders(unread: Iterable[Row], clock: Clock) -> Iterator[Incident]:
     spells = (one for one in unread if one.reason == NO_LEADER and one.group is None)
     ordered = sorted(spells, key=lambda s: (s.leader is None, s.leader or 0, s.first))
 
-    def began_together(chain: list[UnreadSpell], one: UnreadSpell) -> bool:
-        return chain[0].leader == one.leader and one.first - chain[0].first <= clock.pause
+    def began_together(chain: list[Row], one: Row) -> bool:
+        same: bool = chain[0].leader == one.leader
+        return same and clock.is_soon(chain[0].first, one.first)
 
     for spells_of_one in join_chains(ordered, began_together):
         first = min(one.first for one in spells_of_one)
@@ -260,7 +263,7 @@ class _Move:
     until: datetime | None
 
 
-def _find_moves(log: tuple[str, int], stints: Iterable[Stint]) -> Iterator[_Move]:
+def _find_moves(log: tuple[str, int], stints: Iterable[Row]) -> Iterator[_Move]:
     """Yields each change of a partition's leader.
 
     A return to the day's first leader only ends a move.
@@ -280,9 +283,9 @@ def _find_moves(log: tuple[str, int], stints: Iterable[Stint]) -> Iterator[_Move
             yield _Move(log, leader, to, at, until)
 
 
-def _find_moved_leaders(stints: Iterable[Stint], clock: Clock) -> Iterator[Incident]:
+def _find_moved_leaders(stints: Iterable[Row], clock: Clock) -> Iterator[Incident]:
     """Yields the brokers that lost the leadership of partitions to other brokers."""
-    logs: dict[tuple[str, int], list[Stint]] = defaultdict(list)
+    logs: dict[tuple[str, int], list[Row]] = defaultdict(list)
     for stint in stints:
         logs[stint.topic, stint.partition].append(stint)
     moves = [move for log, found in logs.items() for move in _find_moves(log, found)]
@@ -304,7 +307,7 @@ def _find_moved_leaders(stints: Iterable[Stint], clock: Clock) -> Iterator[Incid
         )
 
 
-def _find_recreated(stints: Iterable[Stint]) -> Iterator[Incident]:
+def _find_recreated(stints: Iterable[Row]) -> Iterator[Incident]:
     ids: dict[str, dict[str, datetime]] = defaultdict(dict)
     for stint in stints:
         if stint.topic_id is not None:
@@ -333,44 +336,48 @@ def _find_missing_runs(clock: Clock, findings: Findings, *, first_day: bool) -> 
             still=until is None,
             minutes=minutes,
         )
-    seen = {one.dataset: one for one in findings.coverage}
     worst = findings.worst_gap
-    if worst and (not gaps or worst.dataset != "groups"):
-        groups = seen.get("groups")
-        if groups is None or worst.dataset == "groups" or worst.share != groups.share:
-            yield Incident(
-                kind=Kind.NO_RUNS,
-                level=SERIOUS if worst.doubtful else NOTICE,
-                measure=worst.dataset,
-                count=worst.runs,
-                usual=worst.expected_runs,
-                minutes=worst.longest_gap_seconds / 60 if worst.longest_gap_seconds else None,
-            )
+    if worst is None or (gaps and worst["dataset"] == "groups"):
+        return
+    share = compute_share_of_runs(worst)
+    of_groups = [
+        compute_share_of_runs(one) for one in findings.coverage if one["dataset"] == "groups"
+    ]
+    if worst["dataset"] == "groups" or of_groups != [share]:
+        longest = worst["longest_gap_seconds"]
+        yield Incident(
+            kind=Kind.NO_RUNS,
+            level=SERIOUS if share is not None and share < DOUBTFUL_SHARE else NOTICE,
+            measure=worst["dataset"],
+            count=worst["runs"],
+            usual=worst["expected_runs"],
+            minutes=longest / 60 if longest else None,
+        )
 
 
 def _find_skipped_objects(findings: Findings) -> Iterator[Incident]:
     for one in findings.coverage:
-        if one.objects_skipped:
+        if one["objects_skipped"]:
             yield Incident(
                 kind=Kind.NO_OBJECTS,
                 level=SERIOUS,
-                measure=one.dataset,
-                count=one.objects_skipped,
+                measure=one["dataset"],
+                count=one["objects_skipped"],
             )
 
 
-def _find_uneven(skews: Iterable[TopicSkew]) -> Iterator[Incident]:
+def _find_uneven(skews: Iterable[Mapping[str, Any]]) -> Iterator[Incident]:
     """Yields one incident for each topic with uneven keys, even if several groups read it."""
     done: set[str] = set()
     for skew in skews:
-        if skew.production_skewed and skew.topic not in done:
-            done.add(skew.topic)
-            top = skew.production_top_partition
+        if skew["production_skewed"] and skew["topic"] not in done:
+            done.add(skew["topic"])
+            top = skew["production_top_partition"]
             yield Incident(
                 kind=Kind.UNEVEN,
                 level=NOTICE,
-                topic=skew.topic,
+                topic=skew["topic"],
                 partitions=() if top is None else (top,),
-                share=skew.production_top_share,
-                even=skew.production_even_share,
+                share=skew["production_top_share"],
+                even=skew["production_even_share"],
             )

@@ -13,8 +13,8 @@ from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
-from pyspark.sql import functions as sf
 
+from kafka_lag_report.queries import collect_rows
 from kafka_lag_report.read_snapshots import FROM_HISTORY, Day, read
 from kafka_lag_report.schemas import SNAPSHOTS, report_schema
 from kafka_lag_report.storage import Storage
@@ -45,10 +45,8 @@ def _list_runs(day: Day, dataset: str) -> list[datetime]:
 
 def _read_runs(spark: SparkSession, storage: Storage, day: Day, dataset: str) -> list[datetime]:
     """Returns the distinct run times in the history, ascending: a few thousand at most."""
-    # as a number, because Python would convert a timestamp to the machine's time zone
-    seconds = sf.unix_seconds("taken_at").alias("second")
-    found = read(spark, storage, day, dataset).select(seconds).distinct().collect()
-    return [datetime.fromtimestamp(row["second"], UTC) for row in sorted(found)]
+    found = collect_rows(read(spark, storage, day, dataset).select("taken_at").distinct())
+    return sorted(row.taken_at for row in found)
 
 
 def _make_row(day: Day, dataset: str, runs: Sequence[datetime]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ and shares are between 0 and 1.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
 from enum import IntEnum
 from typing import Generic, TypeVar
@@ -14,8 +14,6 @@ from typing import Generic, TypeVar
 from kafka_lag_report.incident import Incident
 from kafka_lag_report.schemas import Row
 from kafka_lag_report.thresholds import (
-    DOUBTFUL_SHARE,
-    FEW_MINUTES,
     GAP_INTERVALS,
     LONGEST_INTERVAL,
     SEEN_SHARE,
@@ -57,58 +55,6 @@ class Listed(Generic[T]):
     def map(self, make: Callable[[T], S]) -> "Listed[S]":
         """Returns a list with the results of `make` for each row, and the same total."""
         return Listed(tuple(map(make, self.rows)), self.total)
-
-
-@dataclass(frozen=True, slots=True)
-class GroupDay:
-    """A group's own row of `lag_summary`."""
-
-    group: str
-    owner: str | None = None
-    lag_max: float | None = None
-    time_lag_p50: float | None = None
-    time_lag_p95: float | None = None
-    time_lag_p99: float | None = None
-    time_lag_max: float | None = None
-    time_lag_max_is_least: bool | None = None
-    time_lag_least_minutes: float | None = None
-    known_minutes: float | None = None
-    unknown_minutes: float | None = None
-    produce_rate: float | None = None
-    consume_rate: float | None = None
-    best_consume_rate: float | None = None
-    catch_up_capacity: float | None = None
-    ok_minutes: float | None = None
-    warn_minutes: float | None = None
-    err_minutes: float | None = None
-    status_changes: int | None = None
-    rebalancing_runs: int | None = None
-    rebalances: int | None = None
-    rebalancing_minutes: float | None = None
-    sla_seconds: float | None = None
-    sla_minutes: float | None = None
-    sla_met_minutes: float | None = None
-    sla_compliance: float | None = None
-    records_lost: int | None = None
-    gone: bool | None = None
-
-    @property
-    def missed_sla(self) -> bool | None:
-        """Returns whether the SLA was missed in any known minute; None: no SLA, or not known."""
-        return None if self.sla_compliance is None else self.sla_compliance < SLA_MET
-
-    @property
-    def ages_are_least(self) -> bool:
-        """Returns whether the percentiles of the time lag are lower bounds.
-
-        They are if the time lag was only a lower bound for more than FEW_MINUTES.
-        """
-        return (self.time_lag_least_minutes or 0.0) > FEW_MINUTES
-
-    @property
-    def sla_missed_minutes(self) -> float:
-        """Returns the minutes that are known to have missed the SLA; 0 if nothing is known."""
-        return max(0.0, (self.sla_minutes or 0.0) - (self.sla_met_minutes or 0.0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,131 +109,43 @@ class TopicRisk:
 
 
 @dataclass(frozen=True, slots=True)
-class TopicSkew:
-    """A row of `partition_skew` that is skewed in lag or in production."""
-
-    group: str
-    topic: str
-    lag_skewed: bool | None
-    production_skewed: bool | None
-    lag_partitions: int | None = None
-    lag_mean: float | None = None
-    lag_max_to_mean: float | None = None
-    lag_top_partition: int | None = None
-    lag_top_share: float | None = None
-    lag_even_share: float | None = None
-    lag_skewed_minutes: float | None = None
-    production_top_partition: int | None = None
-    production_top_share: float | None = None
-    production_even_share: float | None = None
-    cause: str | None = None
-    cause_partitions: tuple[int, ...] = ()
-    cause_leader: int | None = None
-    cause_member: str | None = None
-    cause_client_id: str | None = None
-    cause_client_host: str | None = None
-    group_stopped: bool = False
-
-    @property
-    def key(self) -> GroupTopic:
-        """Returns group and topic."""
-        return self.group, self.topic
-
-    @property
-    def actionable(self) -> bool:
-        """Returns whether somebody can act on the skew itself.
-
-        Nobody can if nothing explains it, or if no partition of the group had an owner all day: its
-        lag is then just what was written to each partition.
-        """
-        return not self.lag_skewed or not (self.group_stopped or self.cause in (None, UNEXPLAINED))
-
-    @property
-    def lag(self) -> float | None:
-        """Returns the day's mean lag in records, summed over the partitions.
-
-        None if it is unknown.
-        """
-        if self.lag_mean is None or self.lag_partitions is None:
-            return None
-        return self.lag_mean * self.lag_partitions
-
-
-@dataclass(frozen=True, slots=True)
-class Coverage:
-    """The part of the day that one dataset covers."""
-
-    dataset: str
-    runs: int | None = None
-    expected_runs: int | None = None
-    objects: int | None = None
-    objects_skipped: int | None = None
-    skipped: str | None = None
-    first_run: datetime | None = None
-    last_run: datetime | None = None
-    interval_seconds: float | None = None
-    longest_gap_seconds: float | None = None
-    in_progress: bool | None = None
-    source: str | None = None
-
-    @property
-    def share(self) -> float | None:
-        """Returns the share of the expected runs that were seen.
-
-        None if either number is unknown.
-        """
-        if self.runs is None or not self.expected_runs:
-            return None
-        return self.runs / self.expected_runs
-
-    @property
-    def has_gap(self) -> bool:
-        """Returns whether more runs are missing than a deploy usually costs."""
-        few = self.share is not None and self.share < SEEN_SHARE
-        interval = self.interval_seconds or LONGEST_INTERVAL
-        return few or self.runs == 0 or (self.longest_gap_seconds or 0.0) > GAP_INTERVALS * interval
-
-    @property
-    def doubtful(self) -> bool:
-        """Returns whether so many runs are missing that the day's other numbers are in doubt."""
-        return self.share is not None and self.share < DOUBTFUL_SHARE
-
-
-@dataclass(frozen=True, slots=True)
 class Findings:
     """The findings of one cluster's day; every list is worst first.
 
-    A list of `Row` holds rows of its report table. `tasks` has a row per group for the whole day;
-    its `hours` map each known hour to the upper quartile of the tasks needed.
+    A list of `Row` holds rows of its report table. `groups` are the groups' own rows of
+    `lag_summary`. `skews` are topics that are skewed in lag or in production; `group_stopped` means
+    that no partition of the group had an owner all day. `tasks` has a row per group for the whole
+    day; its `hours` map each known hour to the upper quartile of the tasks needed. `coverage` has a
+    row per dataset.
     """
 
     cluster: str
     day: date
-    groups: Listed[GroupDay] = field(default_factory=Listed)
+    groups: Listed[Row] = field(default_factory=Listed)
     risks: Listed[TopicRisk] = field(default_factory=Listed)
-    skews: Listed[TopicSkew] = field(default_factory=Listed)
+    skews: Listed[Row] = field(default_factory=Listed)
     brokers: Listed[Row] = field(default_factory=Listed)
     consumers: Listed[Row] = field(default_factory=Listed)
     tasks: Listed[Row] = field(default_factory=Listed)
     objectives: Listed[Row] = field(default_factory=Listed)
     unusual: Listed[Row] = field(default_factory=Listed)
-    coverage: tuple[Coverage, ...] = ()
+    coverage: tuple[Row, ...] = ()
     incidents: tuple[Incident, ...] = ()
 
     @property
     def in_progress(self) -> bool:
         """Returns whether the day is not over, so that every number may still change."""
-        return any(dataset.in_progress for dataset in self.coverage)
+        return any(one["in_progress"] for one in self.coverage)
 
     @property
     def first_run(self) -> datetime | None:
         """Returns the first run that any dataset saw; None without runs."""
-        return min((one.first_run for one in self.coverage if one.first_run), default=None)
+        return min((one["first_run"] for one in self.coverage if one["first_run"]), default=None)
 
     @property
     def last_run(self) -> datetime | None:
         """Returns the last run that any dataset saw; None without runs."""
-        return max((one.last_run for one in self.coverage if one.last_run), default=None)
+        return max((one["last_run"] for one in self.coverage if one["last_run"]), default=None)
 
     @property
     def seen_until(self) -> datetime | None:
@@ -296,30 +154,63 @@ class Findings:
         if last is None:
             return None
         midnight = datetime.combine(self.day, time(), UTC) + _DAY
-        interval = max(
-            (one.interval_seconds for one in self.coverage if one.interval_seconds), default=60.0
-        )
+        known = [one["interval_seconds"] for one in self.coverage if one["interval_seconds"]]
+        interval = max(known, default=60.0)
         early = (midnight - last).total_seconds() > GAP_INTERVALS * interval
         return last if self.in_progress or early else None
 
     @property
-    def actionable_skews(self) -> tuple[TopicSkew, ...]:
+    def actionable_skews(self) -> tuple[Row, ...]:
         """Returns the skewed topics that are worth a sentence."""
-        return tuple(skew for skew in self.skews.rows if skew.actionable)
+        return tuple(skew for skew in self.skews.rows if is_actionable(skew))
 
     @property
-    def other_skews(self) -> tuple[TopicSkew, ...]:
+    def other_skews(self) -> tuple[Row, ...]:
         """Returns the skewed topics that are only worth a row of a table."""
-        return tuple(skew for skew in self.skews.rows if not skew.actionable)
+        return tuple(skew for skew in self.skews.rows if not is_actionable(skew))
 
     @property
-    def worst_gap(self) -> Coverage | None:
+    def worst_gap(self) -> Row | None:
         """Returns the dataset with a gap that saw the smallest share of its runs.
 
         None without gaps. If two saw the same share, the one with the longer gap counts.
         """
-        gaps = [one for one in self.coverage if one.has_gap]
+        gaps = [one for one in self.coverage if has_gap(one)]
         return min(gaps, key=_order_gap, default=None)
+
+
+def is_actionable(skew: Row) -> bool:
+    """Returns whether somebody can act on the skew itself.
+
+    Nobody can if nothing explains it, or if no partition of the group had an owner all day: its lag
+    is then just what was written to each partition.
+    """
+    unexplained = skew["group_stopped"] or skew["cause"] in (None, UNEXPLAINED)
+    return not (skew["lag_skewed"] and unexplained)
+
+
+def compute_share_of_runs(coverage: Row) -> float | None:
+    """Returns the share of the expected runs that were seen.
+
+    None if either number is unknown.
+    """
+    if coverage["runs"] is None or not coverage["expected_runs"]:
+        return None
+    share: float = coverage["runs"] / coverage["expected_runs"]
+    return share
+
+
+def has_gap(coverage: Row) -> bool:
+    """Returns whether more runs are missing than a deploy usually costs."""
+    share = compute_share_of_runs(coverage)
+    few = share is not None and share < SEEN_SHARE
+    longest = GAP_INTERVALS * (coverage["interval_seconds"] or LONGEST_INTERVAL)
+    return few or coverage["runs"] == 0 or (coverage["longest_gap_seconds"] or 0.0) > longest
+
+
+def has_missed_sla(day: Row) -> bool | None:
+    """Returns whether a group missed its SLA in any known minute; None: no SLA, or not known."""
+    return None if day["sla_compliance"] is None else day["sla_compliance"] < SLA_MET
 
 
 class Rank(IntEnum):
@@ -346,36 +237,35 @@ class GroupRank:
         return -(self.amount or 0.0)
 
 
-def rank_group(day: GroupDay, risk: TopicRisk | None) -> GroupRank:
+def rank_group(day: Row, risk: TopicRisk | None) -> GroupRank:
     """Returns the worst that happened to a group.
 
     `risk` is its worst topic at risk, if it has one.
     """
-    if day.records_lost or (risk and risk.partitions_lost):
-        lost = day.records_lost or (risk.records_lost if risk else None)
+    if day["records_lost"] or (risk and risk.partitions_lost):
+        lost = day["records_lost"] or (risk.records_lost if risk else None)
         # LOST with 0 records means that their number is unknown
         return GroupRank(Rank.LOST, lost or None)
     if risk and risk.partitions_at_risk:
         return GroupRank(Rank.AT_RISK, risk.seconds_left)
-    if day.err_minutes:
-        return GroupRank(Rank.ERROR, day.err_minutes)
-    if day.missed_sla:
-        return GroupRank(Rank.SLA, day.sla_missed_minutes)
-    if day.warn_minutes:
-        return GroupRank(Rank.WARNED, day.warn_minutes)
-    if day.gone:
+    if day["err_minutes"]:
+        return GroupRank(Rank.ERROR, day["err_minutes"])
+    if has_missed_sla(day):
+        missed = (day["sla_minutes"] or 0.0) - (day["sla_met_minutes"] or 0.0)
+        return GroupRank(Rank.SLA, max(0.0, missed))
+    if day["warn_minutes"]:
+        return GroupRank(Rank.WARNED, day["warn_minutes"])
+    if day["gone"]:
         return GroupRank(Rank.GONE)
-    return GroupRank(Rank.CALM if day.known_minutes else Rank.UNKNOWN)
+    return GroupRank(Rank.CALM if day["known_minutes"] else Rank.UNKNOWN)
 
 
-def sort_worst_first(
-    groups: Iterable[GroupDay], risks: Mapping[str, TopicRisk]
-) -> tuple[GroupDay, ...]:
+def sort_worst_first(groups: Iterable[Row], risks: Mapping[str, TopicRisk]) -> tuple[Row, ...]:
     """Returns the groups by rank, then by their largest time lag, then by name."""
 
-    def key(day: GroupDay) -> tuple[int, float, float, str]:
-        stands = rank_group(day, risks.get(day.group))
-        return (stands.rank, stands.within, -(day.time_lag_max or 0.0), day.group)
+    def key(day: Row) -> tuple[int, float, float, str]:
+        stands = rank_group(day, risks.get(day["consumer_group"]))
+        return stands.rank, stands.within, -(day["time_lag_max"] or 0.0), day["consumer_group"]
 
     return tuple(sorted(groups, key=key))
 
@@ -385,28 +275,29 @@ def find_worst_topics(risks: Iterable[TopicRisk]) -> dict[str, TopicRisk]:
     return {risk.group: risk for risk in reversed(tuple(risks))}
 
 
-def cut_before_first_run(coverage: Coverage, day: date) -> Coverage:
+def cut_before_first_run(coverage: Row, day: date) -> Row:
     """Returns the coverage of the collector's first day, without the time before its first run.
 
     The longest gap becomes None if it was the time before the first run, unless all missing runs
     are after the last run: the report holds only one gap.
     """
-    first, last, interval = coverage.first_run, coverage.last_run, coverage.interval_seconds
+    first, last, interval = (coverage[n] for n in ("first_run", "last_run", "interval_seconds"))
     if first is None or last is None or not interval:
         return coverage
     midnight = datetime.combine(day, time(), UTC)
-    end = last + timedelta(seconds=interval) if coverage.in_progress else midnight + _DAY
+    end = last + timedelta(seconds=interval) if coverage["in_progress"] else midnight + _DAY
     expected = round((end - first).total_seconds() / interval)
-    longest = coverage.longest_gap_seconds
+    longest = coverage["longest_gap_seconds"]
     if longest is not None and longest <= (first - midnight).total_seconds():
         after = (end - last).total_seconds()
-        missing = expected - (coverage.runs or 0)
+        missing = expected - (coverage["runs"] or 0)
         longest = max(after, interval) if missing <= round(after / interval) - 1 else None
-    return replace(coverage, expected_runs=expected, longest_gap_seconds=longest)
+    return {**coverage, "expected_runs": expected, "longest_gap_seconds": longest}
 
 
 _DAY = timedelta(days=1)
 
 
-def _order_gap(coverage: Coverage) -> tuple[float, float]:
-    return 1.0 if coverage.share is None else coverage.share, -(coverage.longest_gap_seconds or 0.0)
+def _order_gap(coverage: Row) -> tuple[float, float]:
+    share = compute_share_of_runs(coverage)
+    return 1.0 if share is None else share, -(coverage["longest_gap_seconds"] or 0.0)

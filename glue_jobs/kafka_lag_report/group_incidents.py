@@ -8,10 +8,12 @@ deleted, and what it lost or skipped in so few runs that the collector published
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
+
+from pyspark.sql import Row
 
 from kafka_lag.contract import (
     BEYOND_END,
@@ -25,11 +27,10 @@ from kafka_lag.contract import (
 )
 from kafka_lag.wording.causes import describe_cause
 from kafka_lag.wording.evidence import read_evidence
-from kafka_lag_report.evidence import Evidence, GroupSpell, IncidentRows
-from kafka_lag_report.findings import Findings, GroupDay, TopicRisk
+from kafka_lag_report.evidence import Evidence
+from kafka_lag_report.findings import Findings, TopicRisk
 from kafka_lag_report.incident import NOTICE, SERIOUS, URGENT, WARNED, Incident, Kind
 from kafka_lag_report.run_clock import Clock, join_chains
-from kafka_lag_report.schemas import Row
 from kafka_lag_report.thresholds import (
     LONG_WARN_MINUTES,
     SAME_INCIDENT_SECONDS,
@@ -52,10 +53,10 @@ def find_group_incidents(
 ) -> Iterator[Incident]:
     """Yields the incidents of all groups, ordered by the name of the group."""
     groups: dict[str, _Group] = {}
-    days = {day.group: day for day in findings.groups.rows}
+    days = {day["consumer_group"]: day for day in findings.groups.rows}
 
     def find(name: str) -> _Group:
-        return groups.setdefault(name, _Group(days.get(name, GroupDay(name)), clock))
+        return groups.setdefault(name, _Group(name, clock, days.get(name, {})))
 
     for spell in evidence.groups:
         find(spell.group).spells.append(spell)
@@ -73,12 +74,13 @@ def find_group_incidents(
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    day: GroupDay
+    name: str
     clock: Clock
-    spells: list[GroupSpell] = field(default_factory=list)
-    published: list[IncidentRows] = field(default_factory=list)
+    day: Mapping[str, Any]
+    spells: list[Row] = field(default_factory=list)
+    published: list[Row] = field(default_factory=list)
     losses: list[TopicRisk] = field(default_factory=list)
-    members: dict[str, Row] = field(default_factory=dict)
+    members: dict[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def find_incidents(self) -> Iterator[Incident]:
         # an incident that ended on the day before stays in the rows for some minutes; partitions
@@ -107,7 +109,7 @@ class _Group:
             found = _add_deletion(found, self._make_gone(gone))
         yield from found
 
-    def _make_published(self, rows: IncidentRows) -> Incident:
+    def _make_published(self, rows: Row) -> Incident:
         clock = self.clock
         kind = _choose_kind(rows)
         seen = rows.last_read or rows.last
@@ -143,12 +145,12 @@ class _Group:
             made = replace(made, others=(rows.group,), count=1)
         if rows.sla_missed:
             # the day's minutes count only runs of which it is known whether they kept the SLA
-            missed = min(rows.sla_missed, self.day.sla_minutes or rows.sla_missed)
+            missed = min(rows.sla_missed, self.day.get("sla_minutes") or rows.sla_missed)
             made = replace(
                 made,
                 sla_seconds=rows.sla,
                 sla_missed_minutes=missed,
-                sla_minutes=self.day.sla_minutes,
+                sla_minutes=self.day.get("sla_minutes"),
             )
         made = _add_cause(made, rows, clock)
         if (consumer := self.members.get(made.member or "")) and made.client is None:
@@ -156,7 +158,7 @@ class _Group:
         return self._add_loss(made, rows)
 
     def _find_worst(
-        self, rows: IncidentRows, kind: Kind, end: datetime
+        self, rows: Row, kind: Kind, end: datetime
     ) -> tuple[datetime, datetime | None, bool] | None:
         """Returns from when to when the group had the incident's worst status.
 
@@ -174,7 +176,7 @@ class _Group:
         length = (until or end) - max(begin, self.clock.midnight)
         return begin, until, 2 * 60 * rows.worst_minutes >= length.total_seconds()
 
-    def _add_loss(self, made: Incident, rows: IncidentRows) -> Incident:
+    def _add_loss(self, made: Incident, rows: Row) -> Incident:
         if rows.lost:
             return self._add_topic(replace(made, level=URGENT, records_lost=rows.lost))
         if rows.seconds_left is None or rows.seconds_left_at is None or not rows.is_at_risk:
@@ -217,8 +219,8 @@ class _Group:
         made = Incident(
             kind=kind,
             level=SERIOUS,
-            group=self.day.group,
-            owner=self.day.owner,
+            group=self.name,
+            owner=self.day.get("owner"),
             since=since,
             until=until,
             still=until is None,
@@ -227,8 +229,8 @@ class _Group:
         )
         return replace(made, **more)
 
-    def _continues(self, chain: Sequence[GroupSpell], spell: GroupSpell) -> bool:
-        return spell.first - chain[-1].last <= self.clock.pause
+    def _continues(self, chain: Sequence[Row], spell: Row) -> bool:
+        return self.clock.is_soon(chain[-1].last, spell.first)
 
     def _find_unknown(self) -> Iterator[Incident]:
         """Yields the periods in which the group itself could not be read."""
@@ -278,7 +280,7 @@ class _Group:
                     records_skipped=None if unsure else spell.skipped,
                 )
 
-    def _make_gone(self, spell: GroupSpell) -> Incident:
+    def _make_gone(self, spell: Row) -> Incident:
         at = spell.first
         made = self._make(Kind.GONE, at, at, level=NOTICE)
         return replace(
@@ -293,7 +295,7 @@ class _Group:
         )
 
 
-def _choose_kind(rows: IncidentRows) -> Kind:
+def _choose_kind(rows: Row) -> Kind:
     """Returns the worst thing that happened.
 
     A loss, skip or broken SLA only without a worst status.
@@ -311,7 +313,7 @@ def _choose_kind(rows: IncidentRows) -> Kind:
     return Kind.HELD_UP if rows.cause == OPEN_TRANSACTION else Kind.BEHIND
 
 
-def _add_cause(made: Incident, rows: IncidentRows, clock: Clock) -> Incident:
+def _add_cause(made: Incident, rows: Row, clock: Clock) -> Incident:
     """Returns the incident with the cause that the collector named last, and who caused it."""
     if rows.topic and made.kind in (*_STANDING, Kind.REWOUND):
         made = replace(
@@ -348,7 +350,7 @@ def _add_cause(made: Incident, rows: IncidentRows, clock: Clock) -> Incident:
     )
 
 
-def _derive_cause(rows: IncidentRows) -> str | None:
+def _derive_cause(rows: Row) -> str | None:
     if rows.is_empty and rows.worst in (STOPPED, NO_MEMBER):
         return NO_MEMBER
     return rows.worst if _KINDS.get(rows.worst or "") is None else None

@@ -9,10 +9,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import Any
 
 import pyarrow as pa
 
-from kafka_lag_report.schemas import Row, read_value, report_schema
+from kafka_lag_report.schemas import Row, report_schema
 
 TABLE = "incidents"
 
@@ -220,10 +221,10 @@ def from_table(table: pa.Table) -> tuple[Incident, ...]:
 
 
 def _read_incident(row: Row) -> Incident:
-    values = {
+    values: dict[str, Any] = {
         _NAMES.get(name, name): tuple(value) if isinstance(value, list) else value
         for name, value in row.items()
     }
     some = {name: values[name] or () for name in ("partitions", "moved_to")}
     said = {name: bool(values[name]) for name in ("still", "is_least")}
-    return read_value(Incident, values, **some, **said, kind=Kind(row["kind"]))
+    return Incident(**values | some | said | {"kind": Kind(row["kind"])})

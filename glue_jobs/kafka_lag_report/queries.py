@@ -11,19 +11,23 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
 from functools import cache
 from importlib.resources import files
 from types import ModuleType
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import functions as sf
 
 from kafka_lag import contract
 from kafka_lag_report import thresholds
+from kafka_lag_report.schemas import TIMESTAMP
 
 # Most of a small query is planning, which overlaps with the work of others.
 QUERIES_AT_ONCE = 4
 
+_EPOCH = datetime.fromtimestamp(0, UTC)
 _MARKER = re.compile(r"(?<!:):([a-z][a-z_]*)")
 
 
@@ -48,6 +52,10 @@ class Queries:
         values = {name: self._value(name) for name in _MARKER.findall(text)}
         return self.spark.sql(text, values)
 
+    def collect(self, path: str) -> list[Row]:
+        """Returns the rows of a statement, read by the driver."""
+        return collect_rows(self.run(path))
+
     def derive(self, path: str, name: str = "") -> None:
         """Makes a view of the statement, named like its file unless `name` is given.
 
@@ -71,6 +79,14 @@ class Queries:
         return _convert(self._values[name] if name in self._values else _read_constants()[name])
 
 
+def collect_rows(frame: DataFrame) -> list[Row]:
+    """Returns the rows of a frame, with times in UTC."""
+    times = [column.name for column in frame.schema if column.dataType == TIMESTAMP]
+    # as numbers, because Python would convert timestamps to the machine's time zone
+    rows = frame.withColumns({name: sf.unix_micros(name) for name in times}).collect()
+    return [Row(**row.asDict() | {name: _read_time(row[name]) for name in times}) for row in rows]
+
+
 @cache
 def read_statement(path: str) -> str:
     """Returns the text of a statement without its comments."""
@@ -83,6 +99,10 @@ def run_at_once(work: Callable[[str], Any], paths: Iterable[str]) -> dict[str, A
     with ThreadPoolExecutor(QUERIES_AT_ONCE) as pool:
         started = {path: pool.submit(work, path) for path in paths}
         return {path: done.result() for path, done in started.items()}
+
+
+def _read_time(micros: int | None) -> datetime | None:
+    return None if micros is None else _EPOCH + timedelta(microseconds=micros)
 
 
 @cache

@@ -6,7 +6,6 @@ table has a row for each partition of a group; only topics with a finding are re
 row.
 """
 
-import heapq
 import math
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -20,20 +19,17 @@ import pyarrow.compute as pc
 from kafka_lag.contract import AT_RISK, LOST
 from kafka_lag_report.findings import (
     STOPPED,
-    Coverage,
     Findings,
-    GroupDay,
     GroupTopic,
     Limits,
     Listed,
     TopicRisk,
-    TopicSkew,
     cut_before_first_run,
     find_worst_topics,
     sort_worst_first,
 )
 from kafka_lag_report.incident import TABLE, from_table
-from kafka_lag_report.schemas import Row, read_value
+from kafka_lag_report.schemas import Row
 from kafka_lag_report.thresholds import NO_LOSS
 
 # A sort key; the smallest comes first.
@@ -41,6 +37,7 @@ Order = tuple[float | str, ...]
 T = TypeVar("T")
 
 _TOPIC = ("consumer_group", "topic")
+_MEMBER = ("client_host", "client_id", "member_id")
 _RISK_COLUMNS = (
     *_TOPIC,
     "partition_id",
@@ -72,31 +69,36 @@ def read_findings(
     older release reported the day, or the incidents are not found yet.
     """
     coverage = sorted(
-        map(_read_coverage, _list_rows(reports["coverage"])), key=lambda each: each.dataset
+        map(_read_coverage, _list_rows(reports["coverage"])), key=lambda each: each["dataset"]
     )
     if not coverage:
         return None
     limits = limits or Limits()
-    risks = _find_risks(reports["retention_risk"])
-    skews = _find_skews(reports["partition_skew"])
+    risks = sorted(_find_risks(reports["retention_risk"]), key=_order_risk)
+    first_risks = tuple(risks[: limits.topics])
     stopped = _find_stopped_groups(reports["consumer_hotspots"])
     own = reports["lag_summary"].filter(pc.field("topic").is_null())
+    missed = _subtract(own, "sla_minutes", "sla_met_minutes")
+    worst = ("-records_lost", "-err_minutes", missed, "-warn_minutes", "-time_lag_max")
+    groups = _select_worst(own, limits.groups, *worst, "consumer_group")
     hot = reports["consumer_hotspots"].filter(pc.field("hot"))
-    first_risks = tuple(heapq.nsmallest(limits.topics, risks, key=_order_risk))
-    groups = _select_worst(_list_rows(own), _order_group, limits.groups).map(
-        partial(read_value, GroupDay)
-    )
+    unusual = reports["anomalies"]
+    far = pc.abs(unusual["deviation"])
     return Findings(
         cluster=cluster,
         day=day,
         groups=Listed(sort_worst_first(groups.rows, find_worst_topics(first_risks)), groups.total),
         risks=Listed(first_risks, len(risks)),
-        skews=_select_worst(skews, _order_skew, limits.topics).map(partial(_make_skew, stopped)),
-        brokers=_select_worst(_list_rows(reports["broker_hotspots"]), _order_broker, limits.rows),
-        consumers=_select_worst(_list_rows(hot), _order_consumer, limits.rows),
+        skews=_find_skews(reports["partition_skew"], limits.topics).map(
+            partial(_make_skew, stopped)
+        ),
+        brokers=_select_worst(
+            reports["broker_hotspots"], limits.rows, "-hot", "-lag_share", "leader", "leader_rack"
+        ),
+        consumers=_select_worst(hot, limits.rows, "-lag_mean", "consumer_group", *_MEMBER),
         tasks=_read_tasks(reports["tasks_needed"], limits.rows),
-        objectives=_select_worst(_list_rows(reports["slo"]), _order_objective, limits.rows),
-        unusual=_select_worst(_list_rows(reports["anomalies"]), _order_hour, limits.hours),
+        objectives=_list_objectives(reports["slo"], limits.rows),
+        unusual=_select_worst(unusual, limits.hours, far, "consumer_group", "measure", "hour"),
         coverage=tuple(cut_before_first_run(each, day) if first_day else each for each in coverage),
         incidents=from_table(reports[TABLE]) if TABLE in reports else (),
     )
@@ -107,9 +109,26 @@ def _list_rows(table: pa.Table) -> list[Row]:
     return rows
 
 
-def _select_worst(rows: Sequence[Row], order: Callable[[Row], Order], limit: int) -> Listed[Row]:
-    """Returns the first `limit` rows in this order, and the number of all rows."""
-    return Listed(tuple(heapq.nsmallest(limit, rows, key=order)), len(rows))
+def _select_worst(table: pa.Table, limit: int, *order: str | pa.ChunkedArray) -> Listed[Row]:
+    """Returns the first `limit` rows in this order, and the number of all rows.
+
+    A column's smallest value comes first; after a minus, and of an array, the largest. Unknown
+    values come last.
+    """
+    columns = {
+        str(place): table[key.removeprefix("-")] if isinstance(key, str) else key
+        for place, key in enumerate(order)
+    }
+    keys = [
+        (str(place), "descending" if not isinstance(key, str) or key[0] == "-" else "ascending")
+        for place, key in enumerate(order)
+    ]
+    places = pc.sort_indices(pa.table(columns), sort_keys=keys)
+    return Listed(tuple(_list_rows(table.take(places[:limit]))), table.num_rows)
+
+
+def _subtract(table: pa.Table, one: str, other: str) -> pa.ChunkedArray:
+    return pc.subtract(table[one], table[other])
 
 
 def _order_falling(value: float | None) -> tuple[bool, float]:
@@ -126,26 +145,13 @@ def _read_key(row: Row) -> GroupTopic:
     return row["consumer_group"], row["topic"]
 
 
-def _read_coverage(row: Row) -> Coverage:
-    first, last = (_cut_to_second(row[name]) for name in ("first_run", "last_run"))
-    return read_value(Coverage, row, first_run=first, last_run=last)
+def _read_coverage(row: Row) -> Row:
+    return {**row, **{name: _cut_to_second(row[name]) for name in ("first_run", "last_run")}}
 
 
 def _cut_to_second(time: datetime | None) -> datetime | None:
     """Returns the time in UTC, cut to whole seconds."""
     return None if time is None else time.astimezone(UTC).replace(microsecond=0)
-
-
-def _order_group(row: Row) -> Order:
-    """Returns the sort key of a group: lost, in error, out of SLA or warned most, then time lag."""
-    return (
-        *_order_falling(row["records_lost"]),
-        *_order_falling(row["err_minutes"]),
-        *_order_falling(_subtract(row["sla_minutes"], row["sla_met_minutes"])),
-        *_order_falling(row["warn_minutes"]),
-        *_order_falling(row["time_lag_max"]),
-        row["consumer_group"],
-    )
 
 
 def _find_risks(report: pa.Table) -> list[TopicRisk]:
@@ -221,24 +227,15 @@ def _read_known(row: Row, name: str) -> float:
     return math.inf if value is None else value
 
 
-def _find_skews(report: pa.Table) -> list[Row]:
-    """Returns the rows of skewed topics; an unknown production does not count as skewed."""
+def _find_skews(report: pa.Table, limit: int) -> Listed[Row]:
+    """Returns the rows of skewed topics; an unknown production does not count as skewed.
+
+    Skewed lag comes before production, then what has the most records above the mean.
+    """
     lag, production = (pc.field(name) for name in ("lag_skewed", "production_skewed"))
-    return _list_rows(report.filter(lag | production))
-
-
-def _order_skew(row: Row) -> Order:
-    """Returns the sort key of a skew: lag before production, then the records above the mean."""
-    return (
-        not row["lag_skewed"],
-        *_order_falling(_subtract(row["lag_max"], row["lag_mean"])),
-        *_order_falling(_subtract(row["production_max"], row["production_mean"])),
-        *_read_key(row),
-    )
-
-
-def _subtract(one: float | None, other: float | None) -> float | None:
-    return None if one is None or other is None else one - other
+    skewed = report.filter(lag | production)
+    above = [_subtract(skewed, f"{of}_max", f"{of}_mean") for of in ("lag", "production")]
+    return _select_worst(skewed, limit, "-lag_skewed", *above, *_TOPIC)
 
 
 def _find_stopped_groups(consumers: pa.Table) -> frozenset[str]:
@@ -250,31 +247,11 @@ def _find_stopped_groups(consumers: pa.Table) -> frozenset[str]:
     return frozenset(groups.filter(nobody)["consumer_group"].to_pylist())
 
 
-def _make_skew(stopped: Collection[str], row: Row) -> TopicSkew:
+def _make_skew(stopped: Collection[str], row: Row) -> Row:
     group_stopped = row["consumer_group"] in stopped
-    return read_value(
-        TopicSkew,
-        row,
-        cause=STOPPED if group_stopped and row["lag_skewed"] else row["cause"],
-        cause_partitions=tuple(row["cause_partitions"] or ()),
-        group_stopped=group_stopped,
-    )
-
-
-def _order_broker(row: Row) -> Order:
-    """Returns the sort key of a broker: hot ones first, then the largest share of lag."""
-    return (
-        not row["hot"],
-        *_order_falling(row["lag_share"]),
-        *_order_rising(row["leader"]),
-        row["leader_rack"] or "",
-    )
-
-
-def _order_consumer(row: Row) -> Order:
-    """Returns the sort key of a consumer: the largest mean lag first."""
-    names = ("consumer_group", "client_host", "client_id", "member_id")
-    return *_order_falling(row["lag_mean"]), *(row[name] or "" for name in names)
+    cause = STOPPED if group_stopped and row["lag_skewed"] else row["cause"]
+    partitions = row["cause_partitions"] or []
+    return {**row, "cause": cause, "cause_partitions": partitions, "group_stopped": group_stopped}
 
 
 def _read_tasks(report: pa.Table, limit: int) -> Listed[Row]:
@@ -285,26 +262,18 @@ def _read_tasks(report: pa.Table, limit: int) -> Listed[Row]:
     hours: dict[str, dict[int, int]] = defaultdict(dict)
     for row in _list_rows(report.filter(pc.field("hour").is_valid())):
         hours[row["consumer_group"]][row["hour"]] = row["upper_quartile"]
-    days = _select_worst(_list_rows(report.filter(pc.field("hour").is_null())), _order_tasks, limit)
-    return days.map(lambda row: {**row, "hours": hours[row["consumer_group"]]})
+    days = report.filter(pc.field("hour").is_null())
+    missing = _subtract(days, "median", "members")
+    listed = _select_worst(days, limit, missing, "-most", "consumer_group")
+    return listed.map(lambda row: {**row, "hours": hours[row["consumer_group"]]})
 
 
-def _order_tasks(row: Row) -> Order:
-    missing = _subtract(row["median"], row["members"])
-    return *_order_falling(missing), *_order_falling(row["most"]), row["consumer_group"]
-
-
-def _order_objective(row: Row) -> Order:
-    """Returns the sort key of an SLO: the smallest share of its budget left first.
+def _list_objectives(report: pa.Table, limit: int) -> Listed[Row]:
+    """Returns the SLOs, the one with the smallest share of its budget left first.
 
     Used up is negative.
     """
-    left, budget = row["budget_left_minutes"], row["budget_minutes"]
-    return *_order_rising(left / budget if budget else None), row["consumer_group"]
-
-
-def _order_hour(row: Row) -> Order:
-    """Returns the sort key of an unusual hour: the one farthest from its usual value first."""
-    deviation = row["deviation"]
-    far = None if deviation is None else abs(deviation)
-    return *_order_falling(far), row["consumer_group"], row["measure"], row["hour"]
+    budget = report["budget_minutes"]
+    known = pc.if_else(pc.not_equal(budget, 0.0), budget, None)
+    used = pc.negate(pc.divide(report["budget_left_minutes"], known))
+    return _select_worst(report, limit, used, "consumer_group")

@@ -4,11 +4,9 @@
 from datetime import UTC, datetime, time
 
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as sf
 
 from kafka_lag.contract import GROUP_PARTITIONS, RISES, TOPIC_PARTITIONS
-from kafka_lag_report.evidence import restless_runs
-from kafka_lag_report.queries import Queries, run_at_once
+from kafka_lag_report.queries import Queries, collect_rows, run_at_once
 from kafka_lag_report.read_snapshots import Day, read
 from kafka_lag_report.storage import Storage
 from kafka_lag_report.thresholds import GAP_INTERVALS, LONE_RUN_SECONDS
@@ -54,17 +52,12 @@ def add_rises(queries: Queries, dataset: str, rows: DataFrame) -> DataFrame:
 
 def reduce_day(queries: Queries) -> list[datetime]:
     """Computes and keeps the day's reductions, and returns the times of its runs, ascending."""
-    # as numbers, because Python would convert timestamps to the machine's time zone
-    runs = queries.keep("reductions/runs").select(sf.unix_seconds("taken_at"), "interval_seconds")
-    found = sorted(runs.collect())
-    interval = found[0][1] if found else LONE_RUN_SECONDS
-    queries.add_values(
-        interval_seconds=interval,
-        pause_seconds=GAP_INTERVALS * interval,
-        restless_runs=float(restless_runs(interval)),
-    )
+    runs = queries.keep("reductions/runs").select("taken_at", "interval_seconds")
+    found = sorted(collect_rows(runs))
+    interval = found[0].interval_seconds if found else LONE_RUN_SECONDS
+    queries.add_values(interval_seconds=interval, pause_seconds=GAP_INTERVALS * interval)
     run_at_once(queries.keep, [f"reductions/{name}" for name in _SCANS])
     run_at_once(queries.keep, [f"reductions/{name}" for name in _KEPT])
     queries.keep("reductions/spreads")
     queries.derive("reductions/causes")
-    return [datetime.fromtimestamp(row[0], UTC) for row in found]
+    return [row.taken_at for row in found]

@@ -52,6 +52,10 @@ class Clock:
         over = self.last + self.interval
         return over if self.in_progress else self.midnight + _DAY
 
+    def is_soon(self, before: datetime, after: datetime) -> bool:
+        """Returns whether no gap lies between two times."""
+        return after - before <= self.pause
+
     def until(self, last: datetime) -> datetime | None:
         """Returns the end of a period whose last run was at `last`; null if it has not ended."""
         if last + self.interval > self.last:

@@ -7,8 +7,7 @@ docs/snapshots.md says what each column means.
 """
 
 from collections.abc import Mapping
-from dataclasses import fields
-from typing import Any, TypeVar
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql.types import (
@@ -26,7 +25,6 @@ from pyspark.sql.types import (
 from kafka_lag import contract
 from kafka_lag.contract.reports import INCIDENTS, REPORT_COLUMNS
 
-T = TypeVar("T")
 # A row of a report's table.
 Row = Mapping[str, Any]
 
@@ -95,13 +93,3 @@ def in_columns(rows: pa.Table, schema: pa.Schema) -> pa.Table:
         for field in schema
     ]
     return pa.table(columns, schema)
-
-
-def read_value(kind: type[T], row: Row, /, **more: Any) -> T:
-    """Returns a value whose fields are the row's columns of the same names, replaced by `more`.
-
-    The column `consumer_group` becomes the field `group`.
-    """
-    columns = {"group": row.get("consumer_group"), **row, **more}
-    names = (each.name for each in fields(kind))  # type: ignore[arg-type]
-    return kind(**{name: columns[name] for name in names if name in columns})

@@ -6,26 +6,22 @@ sentence states only what the finding holds. `word_known` words a value that may
 """
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from functools import partial
 
 from kafka_lag.contract import (
-    DENIED,
     LIMITED_BY_PARTITIONS,
     LIMITED_BY_SHARED,
     NEEDED_FOR_BACKLOG,
     NEEDED_FOR_HOT_PARTITION,
     NEEDED_FOR_RATE,
     NEEDED_FOR_RECENT_RATE,
-    NO_COORDINATOR,
     OPEN_TRANSACTION,
     SET_AHEAD,
     SKIPPED_BEYOND_END,
     SLOW,
-    THROTTLED,
-    TIMEOUT,
 )
 from kafka_lag.wording.formatting import (
     cut_middle,
@@ -36,7 +32,7 @@ from kafka_lag.wording.formatting import (
     format_rate,
     format_share,
 )
-from kafka_lag.wording.words import describe_skip
+from kafka_lag.wording.words import describe_skip, find_word
 from kafka_lag_report.findings import (
     BROKER,
     CONSUMER,
@@ -44,9 +40,9 @@ from kafka_lag_report.findings import (
     STALLED,
     STOPPED,
     UNEXPLAINED,
-    TopicSkew,
 )
 from kafka_lag_report.incident import Incident, Kind
+from kafka_lag_report.schemas import Row
 from kafka_lag_report.thresholds import STILL_SECONDS, WHOLE_DAY_MINUTES
 
 DASH = "\u2013"
@@ -57,13 +53,6 @@ WHOLE_NAME = 500
 TIME_LAG = "time_lag_seconds"
 # Values of `anomalies.measure` in words; a later version may have others.
 MEASURES = {TIME_LAG: "time lag", "produce_rate": "produce rate", "lag": "lag"}
-# `unread_reason` in words.
-_UNREAD: dict[str, str] = {
-    DENIED: "denied",
-    NO_COORDINATOR: "no coordinator",
-    TIMEOUT: "no answer in time",
-    THROTTLED: "throttled by a client quota",
-}
 # Values of `tasks_needed_reason` in words.
 _NEEDED_FOR = {
     NEEDED_FOR_RATE: "what is written",
@@ -117,30 +106,30 @@ def word_time_left(seconds: float) -> str:
     return format_duration(seconds, math.floor)
 
 
-def word_cause(skew: TopicSkew) -> Sentence:
+def word_cause(skew: Row) -> Sentence:
     """Returns why a topic's lag is skewed, without a full stop."""
-    on = _list_partitions(skew.cause_partitions)
-    who = _name_member(skew)
-    if skew.cause == BROKER and skew.cause_leader is not None:
-        return (f"broker {skew.cause_leader} leads {on}",)
-    if skew.cause == CONSUMER and who:
+    cause, leader, partitions = (skew[f"cause{of}"] for of in ("", "_leader", "_partitions"))
+    on = _list_partitions(partitions)
+    who = _name_consumer(skew["cause_client_id"] or skew["cause_member"], skew["cause_client_host"])
+    if cause == BROKER and leader is not None:
+        return (f"broker {leader} leads {on}",)
+    if cause == CONSUMER and who:
         return (*who, f" owns {on}")
-    if skew.cause == STALLED and who:
+    if cause == STALLED and who:
         return (*who, f" owns {on} and did not move")
-    if skew.cause == STALLED:
+    if cause == STALLED:
         return (f"the owner of {on} did not move",)
-    if skew.cause == STOPPED:
+    if cause == STOPPED:
         return (f"nobody owned {on}",)
-    if skew.cause == PRODUCTION:
-        to = "it" if len(skew.cause_partitions) == 1 else "them"
-        are = "is" if len(skew.cause_partitions) == 1 else "are"
+    if cause == PRODUCTION:
+        are, to = ("is", "it") if len(partitions) == 1 else ("are", "them")
         return (f"{on} {are} behind by more records as more are produced to {to}",)
-    if skew.cause == UNEXPLAINED and skew.cause_leader is not None:
-        led = f"{on} are all led by broker {skew.cause_leader}"
+    if cause == UNEXPLAINED and leader is not None:
+        led = f"{on} are all led by broker {leader}"
         return (f"{led}, under which no other group lags: no cause is known",)
-    if skew.cause in (None, UNEXPLAINED):
+    if cause in (None, UNEXPLAINED):
         return (f"no cause is known for {on}",)
-    return (f"{word_name(skew.cause, 40)} ({on})",)
+    return (f"{word_name(cause, 40)} ({on})",)
 
 
 def word_need(reason: str | None) -> str:
@@ -310,7 +299,7 @@ def _word_cluster_event(one: Incident, period: Period) -> Sentence:
 
 def _word_unread(one: Incident, when: str) -> Sentence:
     """Returns what could not be read: a group, groups' commits on a topic, or a topic."""
-    why = _UNREAD.get(one.cause or "") or word_name(one.cause, 40)
+    why = word_name(find_word(one.cause or DASH).removeprefix("not read: "), 40)
     if one.topic is None:
         return (Name(one.group or ""), f" could not be read {when}: {why}. Its lag is unknown.")
     said = f" could not be read {when}: {why}."
@@ -453,11 +442,10 @@ def _word_begin(one: Incident, period: Period) -> str:
     return "" if one.since is None else f"at {period.clock(one.since)}"
 
 
-def _name_client(one: Incident) -> Sentence:
-    who = one.client or one.member
+def _name_consumer(who: str | None, host: str | None) -> Sentence:
     if not who:
         return ()
-    return ("consumer ", Name(who), *((" on ", Name(one.host)) if one.host else ()))
+    return ("consumer ", Name(who), *((" on ", Name(host)) if host else ()))
 
 
 def _word_worst(one: Incident, period: Period, did: str) -> Sentence:
@@ -480,7 +468,7 @@ def _word_worst_partition(one: Incident) -> Sentence:
     worst: Sentence = (f"its worst partition ({one.partitions[0]} of ", Name(one.topic), ")")
     if one.kind == Kind.STOPPED:
         return (": nobody owned ", *worst)
-    who = _name_client(one) or ("a consumer",)
+    who = _name_consumer(one.client or one.member, one.host) or ("a consumer",)
     return (": ", *who, " owns ", *worst, " and did not move it")
 
 
@@ -502,15 +490,7 @@ def word_minutes(count: float | None, space: str = " ") -> str:
     return word_known(partial(format_duration, space=space), None if count is None else 60 * count)
 
 
-def _name_member(skew: TopicSkew) -> Sentence:
-    who = skew.cause_client_id or skew.cause_member
-    if not who:
-        return ()
-    host = skew.cause_client_host
-    return ("consumer ", Name(who), *((" on ", Name(host)) if host else ()))
-
-
-def _list_partitions(numbers: tuple[int, ...]) -> str:
+def _list_partitions(numbers: Sequence[int]) -> str:
     if not numbers:
         return "its partitions"
     listed = format_list([str(number) for number in numbers], _SOME_PARTITIONS)

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from kafka_lag_report.changes import count_old, find_changes
-from kafka_lag_report.findings import Coverage, Findings, GroupDay, Listed
+from kafka_lag_report.findings import Findings, Listed
 from kafka_lag_report.incident import Incident, Kind
+from tests.glue_jobs.page.pages import coverage_of, group_day
 
 DAY = date(2026, 1, 31)
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
@@ -21,7 +22,7 @@ def incident(kind: Kind = Kind.STALLED, **more: Any) -> Incident:
 
 
 def day(*incidents: Incident, groups: tuple[str, ...] = ("g",), more: int = 0) -> Findings:
-    days = tuple(GroupDay(name) for name in groups)
+    days = tuple(group_day(name) for name in groups)
     return Findings("c", DAY, groups=Listed(days, len(days) + more), incidents=incidents)
 
 
@@ -78,7 +79,7 @@ FIRST_RUN = datetime(2026, 1, 31, 3, tzinfo=UTC)
 def test_what_began_after_the_days_first_runs_is_not_what_was_so_the_day_before(
     since: datetime | None, is_news: bool
 ) -> None:
-    today = replace(day(incident(since=since)), coverage=(Coverage("g", first_run=FIRST_RUN),))
+    today = replace(day(incident(since=since)), coverage=(coverage_of("g", first_run=FIRST_RUN),))
 
     assert bool(news(today, day(STILL))) == is_news
     assert count_old({"c": today}, {"c": day(STILL)}) == (not is_news)
@@ -107,7 +108,7 @@ def test_groups_that_came_and_went_are_named() -> None:
 
 def test_a_group_that_was_deleted_has_an_incident_and_is_not_missed_besides() -> None:
     today = day(incident(Kind.GONE, text="g is gone."), groups=())
-    today = replace(today, groups=Listed((GroupDay("g", gone=True), GroupDay("a")), 2))
+    today = replace(today, groups=Listed((group_day("g", gone=True), group_day("a")), 2))
 
     assert news(today, day(groups=("a", "g"))) == [("gone", "g is gone.")]
 

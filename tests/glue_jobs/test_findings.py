@@ -6,25 +6,26 @@ from typing import Any
 import pytest
 
 from kafka_lag_report.findings import (
-    Coverage,
     Findings,
-    GroupDay,
     GroupRank,
     Rank,
     TopicRisk,
-    TopicSkew,
     cut_before_first_run,
     find_worst_topics,
+    has_gap,
+    has_missed_sla,
+    is_actionable,
     rank_group,
     sort_worst_first,
 )
-from tests.glue_jobs.page.pages import DAY, at, calm
+from kafka_lag_report.schemas import Row
+from tests.glue_jobs.page.pages import DAY, at, calm, coverage_of, group_day, skew_of
 
 
 def test_groups_come_worst_first() -> None:
     days = (
         calm("calm"),
-        GroupDay("unknown"),
+        group_day("unknown"),
         calm("gone", gone=True),
         calm("warned", warn_minutes=3.0),
         calm("late", sla_compliance=0.9),
@@ -37,7 +38,7 @@ def test_groups_come_worst_first() -> None:
 
     ordered = sort_worst_first(days, find_worst_topics(risks))
 
-    names = " ".join(day.group for day in ordered)
+    names = " ".join(day["consumer_group"] for day in ordered)
     assert names == "lost soon risky error late warned gone unknown calm"
 
 
@@ -59,9 +60,9 @@ def at_risk(name: str, seconds: float) -> TopicRisk:
     ids=["in error", "lost", "calm", "at risk"],
 )
 def test_of_equals_the_one_that_suffered_more_is_worse(
-    days: tuple[GroupDay, ...], risks: tuple[TopicRisk, ...]
+    days: tuple[Row, ...], risks: tuple[TopicRisk, ...]
 ) -> None:
-    assert [day.group for day in sort_worst_first(days, find_worst_topics(risks))] == [
+    assert [day["consumer_group"] for day in sort_worst_first(days, find_worst_topics(risks))] == [
         "b",
         "c",
         "a",
@@ -85,7 +86,7 @@ def test_of_equals_the_one_that_suffered_more_is_worse(
     ids=["lost", "lost-in-all", "lost-of-a-topic", "lost-nobody-knows-how-many", "sla", "warned"],
 )
 def test_how_bad_it_was_is_of_the_worst_that_happened(
-    day: GroupDay, risk: TopicRisk | None, expected: GroupRank
+    day: Row, risk: TopicRisk | None, expected: GroupRank
 ) -> None:
     assert rank_group(day, risk) == expected
 
@@ -97,7 +98,7 @@ def test_how_bad_it_was_is_of_the_worst_that_happened(
 def test_an_sla_is_missed_by_more_than_rounding(
     compliance: float | None, missed: bool | None
 ) -> None:
-    assert GroupDay("g", sla_compliance=compliance).missed_sla is missed
+    assert has_missed_sla(group_day("g", sla_compliance=compliance)) is missed
 
 
 @pytest.mark.parametrize(
@@ -115,17 +116,17 @@ def test_an_sla_is_missed_by_more_than_rounding(
 def test_skew_of_lag_without_a_cause_is_no_finding(
     lag: bool, production: bool, more: dict[str, Any], actionable: bool
 ) -> None:
-    assert TopicSkew("g", "t", lag, production, **more).actionable is actionable
+    assert is_actionable(skew_of("g", "t", lag, production, **more)) is actionable
 
 
-def evening(**more: Any) -> Coverage:
+def evening(**more: Any) -> Row:
     """A collector that was deployed at 17:00."""
     first = {"first_run": at(17), "last_run": at(23, 59), "interval_seconds": 60.0}
-    return Coverage("groups", **{"runs": 420, "expected_runs": 1440, **first, **more})
+    return coverage_of(**{"runs": 420, "expected_runs": 1440, **first, **more})
 
 
 @pytest.mark.parametrize(
-    ("runs", "gap", "longest", "has_gap"),
+    ("runs", "gap", "longest", "is_gap"),
     [
         # all there: the last minute's run stands until midnight
         ({}, 61_200.0, 60.0, False),
@@ -140,11 +141,11 @@ def evening(**more: Any) -> Coverage:
     ],
 )
 def test_a_collector_s_first_day_begins_with_its_first_run(
-    runs: dict[str, Any], gap: float, longest: float | None, has_gap: bool
+    runs: dict[str, Any], gap: float, longest: float | None, is_gap: bool
 ) -> None:
     day = cut_before_first_run(evening(longest_gap_seconds=gap, **runs), DAY)
 
-    assert (day.longest_gap_seconds, day.has_gap) == (longest, has_gap)
+    assert (day["longest_gap_seconds"], has_gap(day)) == (longest, is_gap)
 
 
 @pytest.mark.parametrize(
@@ -156,14 +157,14 @@ def test_nothing_is_counted_from_a_run_that_nobody_knows(unknown: dict[str, Any]
     assert cut_before_first_run(day, DAY) == day
 
 
-def _gap(dataset: str, runs: int | None, expected: int | None, longest: float) -> Coverage:
+def _gap(dataset: str, runs: int | None, expected: int | None, longest: float) -> Row:
     times = {"interval_seconds": 60.0, "longest_gap_seconds": longest}
-    return Coverage(dataset, runs, expected, **times)  # type: ignore[arg-type]
+    return coverage_of(dataset, runs, expected, **times)
 
 
 def test_the_worst_gap_is_of_the_dataset_that_saw_least_and_then_the_longest() -> None:
     gaps = {
-        "unknown": Coverage(
+        "unknown": coverage_of(
             "unknown", None, None, interval_seconds=60.0, longest_gap_seconds=9_000.0
         ),
         "less": _gap("less", 90, 100, 600.0),
@@ -172,8 +173,8 @@ def test_the_worst_gap_is_of_the_dataset_that_saw_least_and_then_the_longest() -
     }
     names = []
     while worst := Findings("c", DAY, coverage=tuple(gaps.values())).worst_gap:
-        names.append(worst.dataset)
-        del gaps[worst.dataset]
+        names.append(worst["dataset"])
+        del gaps[worst["dataset"]]
 
     assert names == ["longer", "less", "unknown"]
 
@@ -181,7 +182,7 @@ def test_the_worst_gap_is_of_the_dataset_that_saw_least_and_then_the_longest() -
 def test_a_first_day_in_progress_counts_up_to_its_newest_run() -> None:
     so_far = evening(runs=60, last_run=at(17, 59), longest_gap_seconds=61_200.0, in_progress=True)
 
-    assert cut_before_first_run(so_far, DAY).expected_runs == 60
+    assert cut_before_first_run(so_far, DAY)["expected_runs"] == 60
 
 
 def test_the_worst_topic_of_a_group_speaks_for_it() -> None:

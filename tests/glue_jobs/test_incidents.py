@@ -28,7 +28,6 @@ from kafka_lag.contract import (
     STOPPED,
 )
 from kafka_lag_report.daily_report import main
-from kafka_lag_report.evidence import restless_runs
 from kafka_lag_report.incident import from_table, to_table
 from tests.glue_jobs.days import Row, report_rows
 from tests.glue_jobs.strips import (
@@ -453,13 +452,6 @@ def test_the_table_gives_back_all_but_kinds_of_a_later_version(reported: Reporte
 
     assert to_table(from_table(table)).to_pylist() == table.to_pylist()
     assert from_table(later) == ()
-
-
-@pytest.mark.parametrize(
-    ("interval", "runs"), [(20, 10), (60, 10), (180, 10), (300, 6), (600, 3), (3_600, 3)]
-)
-def test_ten_runs_of_an_hour_are_too_many_or_half_of_fewer(interval: float, runs: float) -> None:
-    assert restless_runs(interval) == runs
 
 
 @pytest.mark.thorough

@@ -9,14 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_lag_report.findings import Coverage, Findings
+from kafka_lag_report.findings import Findings
 from kafka_lag_report.incident import Incident, Kind
 from kafka_lag_report.message import LINES, Message, compose_message
 from kafka_lag_report.sentences import word_name
+from tests.glue_jobs.page.pages import coverage_of
 from tests.golden import Golden
 
 _DAY = date(2026, 1, 31)
-_SEEN = (Coverage("groups", 1440, 1440, interval_seconds=60.0, longest_gap_seconds=60.0),)
+_SEEN = (coverage_of("groups", 1440, 1440, interval_seconds=60.0, longest_gap_seconds=60.0),)
 # What SNS takes as a message, and wants of a subject: less than 100 letters.
 _MOST_BYTES, _MOST_LETTERS = 262_144, 99
 
@@ -56,7 +57,7 @@ _CASES: dict[str, tuple[list[Findings], list[Findings] | None]] = {
     "many clusters": (_MANY, None),
     "a first report": ([_LOST_T], []),
     "a day in progress": (
-        [_day("prod", topics=("t",), coverage=(Coverage("groups", 700, in_progress=True),))],
+        [_day("prod", topics=("t",), coverage=(coverage_of("groups", 700, in_progress=True),))],
         None,
     ),
     "a cluster without a page": ([_day("a")], [_day("a"), _day("gone")]),
@@ -90,7 +91,7 @@ def test_what_a_message_says(golden: Golden) -> None:
 def test_a_message_has_twenty_two_lines_at_most_and_tells_how_much_is_missing(
     clusters: int, each: int, calm: int
 ) -> None:
-    going = (Coverage("groups", 700, in_progress=True),)
+    going = (coverage_of("groups", 700, in_progress=True),)
     topics = tuple(f"t{number}" for number in range(each))
     days = [_day(f"c{number}", topics=topics, coverage=going) for number in range(clusters)]
     others = [_day(f"calm{number}", coverage=going) for number in range(calm)]

@@ -44,11 +44,14 @@ def test_statements_use_constants_of_thresholds_and_of_the_day(spark: SparkSessi
 def test_kept_rows_stay_while_a_view_of_a_statement_follows_its_views(
     spark: SparkSession,
 ) -> None:
-    queries, columns = Queries(spark), "topic string, partition_id int"
-    queries.view("topic_segments", spark.createDataFrame([("a", 3)], columns))
-    queries.keep("spells/topic_sizes")
-    queries.view("topic_segments", spark.createDataFrame([], columns))
+    columns = "topic string, topic_id string, partition_id int, ends bigint, end_first bigint"
+    columns += ", end_last bigint, end_first_at bigint, end_last_at bigint"
+    queries = Queries(spark)
+    segments = spark.createDataFrame([("a", "id", 3, 2, 10, 14, 0, 60)], columns)
+    queries.view("topic_segments", segments)
+    queries.keep("reductions/production")
+    queries.view("topic_segments", segments.limit(0))
 
-    assert [row["size"] for row in spark.table("topic_sizes").collect()] == [4]
-    queries.derive("spells/topic_sizes")
-    assert spark.table("topic_sizes").collect() == []
+    assert [row["produced"] for row in spark.table("production").collect()] == [4]
+    queries.derive("reductions/production")
+    assert spark.table("production").collect() == []

@@ -170,9 +170,15 @@ def _five_of_each() -> dict[str, Any]:
 def test_what_grows_with_the_cluster_is_cut_and_counted() -> None:
     found = findings_of(_five_of_each(), Limits(groups=3, topics=2, rows=2))
 
-    assert ([day.group for day in found.groups.rows], found.groups.total) == (["g4", "g3", "g2"], 5)
+    assert ([day["consumer_group"] for day in found.groups.rows], found.groups.total) == (
+        ["g4", "g3", "g2"],
+        5,
+    )
     assert ([risk.records_lost for risk in found.risks.rows], found.risks.total) == ([4, 3], 5)
-    assert ([skew.group for skew in found.skews.rows], found.skews.total) == (["g4", "g3"], 5)
+    assert ([skew["consumer_group"] for skew in found.skews.rows], found.skews.total) == (
+        ["g4", "g3"],
+        5,
+    )
     assert (len(found.brokers.rows), found.brokers.total) == (2, 5)
 
 
@@ -199,7 +205,7 @@ def test_a_group_without_owner_that_consumed_nothing_is_stopped() -> None:
         }
     )
 
-    causes = {skew.group: skew.cause for skew in found.skews.rows}
+    causes = {skew["consumer_group"]: skew["cause"] for skew in found.skews.rows}
     assert causes == {
         **dict.fromkeys(("g", "slow", "unsure"), "production"),
         "stood": "stopped",

@@ -2,7 +2,6 @@
 """Numbers in sentences; a name can neither break a line nor hide its letters."""
 
 import math
-from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -10,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_lag.wording.formatting import format_duration
-from kafka_lag_report.findings import TopicSkew
 from kafka_lag_report.page.attention import format_clock
 from kafka_lag_report.sentences import (
     DASH,
@@ -21,7 +19,7 @@ from kafka_lag_report.sentences import (
     word_name,
     word_time_left,
 )
-from tests.glue_jobs.page.pages import DAY
+from tests.glue_jobs.page.pages import DAY, skew_of
 
 
 @pytest.mark.parametrize(
@@ -37,10 +35,10 @@ def test_time_left_is_never_said_too_long() -> None:
 
 
 def test_of_skew_without_a_cause_it_is_said_what_its_partitions_have_in_common() -> None:
-    unexplained = TopicSkew("g", "t", True, False, cause="unexplained", cause_partitions=(2, 5))
+    unexplained = skew_of("g", "t", True, False, cause="unexplained", cause_partitions=(2, 5))
 
     assert join_words(word_cause(unexplained)) == "no cause is known for partitions 2, 5"
-    assert join_words(word_cause(replace(unexplained, cause_leader=3))) == (
+    assert join_words(word_cause({**unexplained, "cause_leader": 3})) == (
         "partitions 2, 5 are all led by broker 3, under which no other group lags: "
         "no cause is known"
     )

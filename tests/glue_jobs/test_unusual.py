@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from kafka_lag_report.findings import Findings, GroupDay, Listed
+from kafka_lag_report.findings import Findings, Listed
 from kafka_lag_report.incident import Incident, Kind
 from kafka_lag_report.schemas import Row
 from kafka_lag_report.sentences import join_words, word_incident
 from kafka_lag_report.unusual import find_unusual_incidents
-from tests.glue_jobs.page.pages import row_of
+from tests.glue_jobs.page.pages import group_day, row_of
 from tests.golden import Golden, write_once
 
 DAY = date(2026, 1, 31)
@@ -28,7 +28,7 @@ def hour(number: int, group: str = "g", measure: str = "produce_rate", **more: A
 
 
 def lines(*hours: Row, others: tuple[Incident, ...] = (), groups: int = 20) -> list[str]:
-    days = Listed((GroupDay("g"),), groups)
+    days = Listed((group_day("g"),), groups)
     findings = Findings("c", DAY, groups=days, unusual=Listed(hours, len(hours)))
     return [join_words(word_incident(one, DAY)) for one in find_unusual_incidents(findings, others)]
 

@@ -7,8 +7,9 @@ from datetime import date, datetime
 from typing import Any
 
 from kafka_lag.wording.formatting import format_quantity
-from kafka_lag_report.findings import Findings, GroupDay
+from kafka_lag_report.findings import Findings
 from kafka_lag_report.incident import NOTICE, Incident, Kind
+from kafka_lag_report.schemas import Row
 from kafka_lag_report.sentences import (
     DASH,
     Name,
@@ -142,12 +143,12 @@ def _choose_tag(one: Incident) -> str:
     return _TAGS.get(one.kind, one.kind.value.capitalize())
 
 
-def choose_bad_words(days: Iterable[GroupDay]) -> tuple[str, ...]:
+def choose_bad_words(days: Iterable[Row]) -> tuple[str, ...]:
     """Returns the bad things that can be said about groups.
 
     Missed SLAs only if a group has an SLA.
     """
-    with_sla = any(day.sla_compliance is not None for day in days)
+    with_sla = any(day["sla_compliance"] is not None for day in days)
     return ("were in error", "missed their SLA") if with_sla else ("were in error",)
 
 

@@ -101,7 +101,7 @@ def choose_axis(findings: Findings) -> Axis:
 
 def find_interval(findings: Findings) -> float:
     """Returns the seconds between two runs; 60 if they are unknown."""
-    known = (one.interval_seconds for one in findings.coverage if one.dataset == _GROUPS)
+    known = (one["interval_seconds"] for one in findings.coverage if one["dataset"] == _GROUPS)
     return next(known, None) or MINUTE
 
 
@@ -116,7 +116,7 @@ def read_curves(
         return {}
     queries.add_values(groups=tuple(names), start=axis.start, end=axis.end, slot=float(axis.slot))
     found: dict[str, dict[int, Row]] = {}
-    for row in queries.run("page/curves").collect():
+    for row in queries.collect("page/curves"):
         slots = found.setdefault(row["consumer_group"], {})
         slots[row["slot"]] = row.asDict(recursive=True)
     hold = math.ceil(2 * interval / MINUTE)
@@ -155,7 +155,7 @@ def read_bars(
         return {}
     queries.add_values(topics=tuple(topics), most_bars=limit)
     found: dict[GroupTopic, list[Row]] = {topic: [] for topic in topics}
-    for row in queries.run("page/bars").collect():
+    for row in queries.collect("page/bars"):
         found[row["consumer_group"], row["topic"]].append(row.asDict())
     return {
         topic: Listed(tuple(rows), rows[0]["total"] if rows else 0) for topic, rows in found.items()

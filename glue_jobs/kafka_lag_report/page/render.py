@@ -22,7 +22,7 @@ from kafka_lag.wording.formatting import (
     format_rate,
     split_middle,
 )
-from kafka_lag_report.findings import Findings
+from kafka_lag_report.findings import Findings, compute_share_of_runs
 from kafka_lag_report.page.attention import (
     answer_first_questions,
     format_clock,
@@ -78,8 +78,12 @@ _CARDS, _TOPICS, _BARS = 24, 6, 48
 def read_page(findings: Findings, queries: Queries) -> Page:
     """Returns a cluster's findings with the curves and bars of the worst groups and topics."""
     axis = choose_axis(findings)
-    worst = [day.group for day in findings.groups.rows[:_CARDS]]
-    skewed = [skew.key for skew in findings.actionable_skews if skew.lag_skewed][:_TOPICS]
+    worst = [day["consumer_group"] for day in findings.groups.rows[:_CARDS]]
+    skewed = [
+        (skew["consumer_group"], skew["topic"])
+        for skew in findings.actionable_skews
+        if skew["lag_skewed"]
+    ][:_TOPICS]
     return Page(
         findings=findings,
         axis=axis,
@@ -147,6 +151,7 @@ def _make_environment() -> Environment:
         "count": _word_known(format_count),
         "rate": _word_known(format_rate),
         "share": word_share,
+        "share_of_runs": compute_share_of_runs,
         "percent": "{:g} %".format,
         "times": _word_known(format_factor),
         "clock": format_clock,

@@ -20,7 +20,6 @@ from kafka_lag.wording.formatting import (
 )
 from kafka_lag_report.findings import (
     Findings,
-    GroupDay,
     GroupRank,
     GroupTopic,
     Listed,
@@ -43,7 +42,7 @@ from kafka_lag_report.sentences import (
     word_share,
     word_time_left,
 )
-from kafka_lag_report.thresholds import WHOLE_DAY_MINUTES
+from kafka_lag_report.thresholds import FEW_MINUTES, WHOLE_DAY_MINUTES
 
 LEVELS = {
     Rank.LOST: "urgent",
@@ -74,7 +73,7 @@ class Column:
     """
 
     title: str
-    text: Callable[[GroupDay], str]
+    text: Callable[[Row], str]
     on_phones: bool = False
 
     @property
@@ -83,34 +82,38 @@ class Column:
         return "n" if self.on_phones else "n roomy"
 
 
-def _word_sla_met(day: GroupDay) -> str:
+def _word_sla_met(day: Row) -> str:
     """Returns the share of the time in which the SLA was met.
 
     Adds the time for which this is known, unless it is known for the whole day.
     """
-    met, decided = word_share(day.sla_compliance), day.sla_minutes
-    if day.sla_compliance is None or decided is None or decided >= WHOLE_DAY_MINUTES:
+    met, decided = word_share(day["sla_compliance"]), day["sla_minutes"]
+    if day["sla_compliance"] is None or decided is None or decided >= WHOLE_DAY_MINUTES:
         return met
     return f"{met} of {_minutes(decided)}"
 
 
-def _word_percentile(day: GroupDay, seconds: float | None) -> str:
-    return word_known(partial(_age, is_least=day.ages_are_least), seconds)
+def _word_percentile(day: Row, seconds: float | None) -> str:
+    """Returns an age; a lower bound if more than FEW_MINUTES of the day's ages are only that."""
+    is_least = (day["time_lag_least_minutes"] or 0.0) > FEW_MINUTES
+    return word_known(partial(_age, is_least=is_least), seconds)
 
 
-def _word_oldest(day: GroupDay) -> str:
-    return word_known(partial(_age, is_least=bool(day.time_lag_max_is_least)), day.time_lag_max)
+def _word_oldest(day: Row) -> str:
+    return word_known(
+        partial(_age, is_least=bool(day["time_lag_max_is_least"])), day["time_lag_max"]
+    )
 
 
 COLUMNS = (
-    Column("Time lag p95", lambda day: _word_percentile(day, day.time_lag_p95)),
+    Column("Time lag p95", lambda day: _word_percentile(day, day["time_lag_p95"])),
     Column("Time lag max", _word_oldest, on_phones=True),
     Column("SLA met", _word_sla_met, on_phones=True),
-    Column("In error", lambda day: _minutes(day.err_minutes), on_phones=True),
-    Column("Unknown", lambda day: _minutes(day.unknown_minutes)),
-    Column("Most behind", lambda day: word_known(format_count, day.lag_max)),
-    Column("Produced", lambda day: word_known(format_rate, day.produce_rate)),
-    Column("Catch-up", lambda day: word_known(format_factor, day.catch_up_capacity)),
+    Column("In error", lambda day: _minutes(day["err_minutes"]), on_phones=True),
+    Column("Unknown", lambda day: _minutes(day["unknown_minutes"])),
+    Column("Most behind", lambda day: word_known(format_count, day["lag_max"])),
+    Column("Produced", lambda day: word_known(format_rate, day["produce_rate"])),
+    Column("Catch-up", lambda day: word_known(format_factor, day["catch_up_capacity"])),
 )
 
 
@@ -199,17 +202,17 @@ def count_levels(findings: Findings) -> tuple[Drawn, ...]:
         for kind in (Kind.REBALANCING, Kind.UNKNOWN)
     }
 
-    def level_of(day: GroupDay) -> str:
+    def level_of(day: Row) -> str:
         """Returns the level of a group.
 
         One that rebalanced or was unread for long is never calm.
         """
-        ranked = LEVELS[rank_group(day, risks.get(day.group)).rank]
+        ranked = LEVELS[rank_group(day, risks.get(day["consumer_group"])).rank]
         if ranked != "calm":
             return ranked
-        if day.group in of_kind[Kind.REBALANCING]:
+        if day["consumer_group"] in of_kind[Kind.REBALANCING]:
             return "warned"
-        return "unknown" if day.group in of_kind[Kind.UNKNOWN] else ranked
+        return "unknown" if day["consumer_group"] in of_kind[Kind.UNKNOWN] else ranked
 
     counts = Counter(map(level_of, days))
     counts["calm"] += findings.groups.more
@@ -236,9 +239,9 @@ def make_cards(page: Page) -> tuple[Drawn, ...]:
     """Returns a card for each group that has a curve, worst first."""
     risks = find_worst_topics(page.findings.risks.rows)
     return tuple(
-        _make_card(page, day, rank_group(day, risks.get(day.group)))
+        _make_card(page, day, rank_group(day, risks.get(day["consumer_group"])))
         for day in page.findings.groups.rows
-        if day.group in page.curves
+        if day["consumer_group"] in page.curves
     )
 
 
@@ -246,7 +249,8 @@ def list_groups(findings: Findings) -> Listing:
     """Returns all groups: the worst as rows of the page, others as JSON for its search."""
     risks = find_worst_topics(findings.risks.rows)
     cells = [
-        _make_cells(day, rank_group(day, risks.get(day.group))) for day in findings.groups.rows
+        _make_cells(day, rank_group(day, risks.get(day["consumer_group"])))
+        for day in findings.groups.rows
     ]
     rest = list(_fit(cells[STATIC_ROWS:]))
     shown = cells[:STATIC_ROWS]
@@ -270,16 +274,16 @@ def word_rank(stands: GroupRank) -> str:
     return "SLA missed" if stands.rank == Rank.SLA else stands.rank.name.lower()
 
 
-def _make_card(page: Page, day: GroupDay, stands: GroupRank) -> Drawn:
+def _make_card(page: Page, day: Row, stands: GroupRank) -> Drawn:
     """Returns what is drawn and said about a group that has a curve."""
-    curve = page.curves[day.group]
-    is_calm = day.time_lag_max == 0 and not day.lag_max
+    curve = page.curves[day["consumer_group"]]
+    is_calm = day["time_lag_max"] == 0 and not day["lag_max"]
     return {
         "day": day,
         "level": LEVELS[stands.rank],
         "word": word_rank(stands),
         "peak": curve.peak,
-        "line": plots.draw_line(curve, page.axis, day.sla_seconds),
+        "line": plots.draw_line(curve, page.axis, day["sla_seconds"]),
         "timeline": plots.shorten_timeline(curve.statuses),
         "coarse": len(curve.statuses) > plots.STRETCHES,
         "never_behind": is_calm and stands.rank not in (Rank.LOST, Rank.AT_RISK),
@@ -287,31 +291,31 @@ def _make_card(page: Page, day: GroupDay, stands: GroupRank) -> Drawn:
     }
 
 
-def _list_numbers(day: GroupDay) -> tuple[tuple[str, str], ...]:
-    runs = day.rebalancing_runs
+def _list_numbers(day: Row) -> tuple[tuple[str, str], ...]:
+    runs = day["rebalancing_runs"]
     return (
-        ("Time lag p50", _word_percentile(day, day.time_lag_p50)),
-        ("p95", _word_percentile(day, day.time_lag_p95)),
-        ("p99", _word_percentile(day, day.time_lag_p99)),
+        ("Time lag p50", _word_percentile(day, day["time_lag_p50"])),
+        ("p95", _word_percentile(day, day["time_lag_p95"])),
+        ("p99", _word_percentile(day, day["time_lag_p99"])),
         ("max", _word_oldest(day)),
-        ("Most behind", word_known(format_count, day.lag_max)),
+        ("Most behind", word_known(format_count, day["lag_max"])),
         ("SLA met", _word_sla_met(day)),
-        ("In error", _minutes(day.err_minutes)),
-        ("Lag unknown", _minutes(day.unknown_minutes)),
-        ("Produced", word_known(format_rate, day.produce_rate)),
-        ("Consumed", word_known(format_rate, day.consume_rate)),
-        ("Catch-up", word_known(format_factor, day.catch_up_capacity)),
+        ("In error", _minutes(day["err_minutes"])),
+        ("Lag unknown", _minutes(day["unknown_minutes"])),
+        ("Produced", word_known(format_rate, day["produce_rate"])),
+        ("Consumed", word_known(format_rate, day["consume_rate"])),
+        ("Catch-up", word_known(format_factor, day["catch_up_capacity"])),
         ("Rebalancing", DASH if runs is None else format_quantity(runs, "run")),
-        ("Rebalances", word_known(format_count, day.rebalances)),
-        ("All the time", _minutes(day.rebalancing_minutes)),
+        ("Rebalances", word_known(format_count, day["rebalances"])),
+        ("All the time", _minutes(day["rebalancing_minutes"])),
     )
 
 
-def _make_cells(day: GroupDay, stands: GroupRank) -> Cells:
+def _make_cells(day: Row, stands: GroupRank) -> Cells:
     """Returns name, owner, level and word of the day, then one text for each of COLUMNS."""
     return (
-        word_name(day.group, WHOLE_NAME),
-        word_name(day.owner, WHOLE_NAME) if day.owner else "",
+        word_name(day["consumer_group"], WHOLE_NAME),
+        word_name(day["owner"], WHOLE_NAME) if day["owner"] else "",
         LEVELS[stands.rank],
         word_rank(stands),
         *(column.text(day) for column in COLUMNS),

@@ -6,14 +6,7 @@ from html.parser import HTMLParser
 from typing import Any, ClassVar
 
 from kafka_lag.contract.reports import REPORT_COLUMNS
-from kafka_lag_report.findings import (
-    Coverage,
-    Findings,
-    GroupDay,
-    Listed,
-    TopicRisk,
-    TopicSkew,
-)
+from kafka_lag_report.findings import Findings, Listed, TopicRisk
 from kafka_lag_report.incident import NOTICE, SERIOUS, Incident, Kind
 from kafka_lag_report.page.drawn import Curve, Stretch
 from kafka_lag_report.page.sections import Page
@@ -28,10 +21,31 @@ def at(hour: int, minute: int = 0) -> datetime:
     return datetime(2026, 1, 31, hour, minute, tzinfo=UTC)
 
 
-def calm(name: str = "geo", **more: Any) -> GroupDay:
+def group_day(name: str, **more: Any) -> Row:
+    """A group's own row of the summary."""
+    return row_of("lag_summary", consumer_group=name, **more)
+
+
+def calm(name: str = "geo", **more: Any) -> Row:
     """A group that kept up all day."""
     numbers = {"known_minutes": 1440.0, "ok_minutes": 1440.0, "time_lag_max": 4.0}
-    return GroupDay(name, **{**numbers, **more})
+    return group_day(name, **{**numbers, **more})
+
+
+def skew_of(group: str, topic: str, lag: bool | None, production: bool | None, **more: Any) -> Row:
+    """A topic that is skewed in lag or in production."""
+    keys = {"consumer_group": group, "topic": topic}
+    skewed = {"lag_skewed": lag, "production_skewed": production}
+    own = {"cause_partitions": (), "group_stopped": False, **more}
+    return row_of("partition_skew", **keys, **skewed, **own)
+
+
+def coverage_of(
+    dataset: str = "groups", runs: int | None = None, expected: int | None = None, **more: Any
+) -> Row:
+    """How much of the day's runs a dataset has."""
+    counts = {"runs": runs, "expected_runs": expected}
+    return row_of("coverage", dataset=dataset, **{**counts, **more})
 
 
 def page(**more: Any) -> Page:
@@ -40,7 +54,7 @@ def page(**more: Any) -> Page:
     return Page(Findings(**{"cluster": "demo", "day": DAY, **more}), **drawn)
 
 
-def of(*groups: GroupDay) -> Listed[GroupDay]:
+def of(*groups: Row) -> Listed[Row]:
     """All groups of a page."""
     return Listed(groups, len(groups))
 
@@ -79,12 +93,7 @@ def full(name: str = NASTY, groups: int = 3) -> Page:
         calm(name, owner=name, err_minutes=61.0, sla_seconds=60.0, gone=True),
         *(calm(f"{name}{number}", owner=name) for number in range(groups - 1)),
     )
-    skew: dict[str, Any] = {
-        "lag_skewed": True,
-        "production_skewed": False,
-        "lag_mean": 9.0,
-        "lag_top_partition": 1,
-    }
+    skew: dict[str, Any] = {"lag_mean": 9.0, "lag_top_partition": 1, "cause_partitions": (1,)}
     blamed: dict[str, Any] = {
         "cause": "consumer",
         "cause_client_id": name,
@@ -94,9 +103,9 @@ def full(name: str = NASTY, groups: int = 3) -> Page:
     return page(
         cluster=name,
         groups=of(*days),
-        curves={day.group: curve(name) for day in days[:24]},
+        curves={day["consumer_group"]: curve(name) for day in days[:24]},
         risks=Listed((TopicRisk(name, name, 1, 1, 5, 1, 60.0, at(14)),), 1),
-        skews=Listed((TopicSkew(name, name, **skew, **blamed, cause_partitions=(1,)),), 1),
+        skews=Listed((skew_of(name, name, True, False, **skew, **blamed),), 1),
         bars={(name, name): Listed((bar(0, 1, 3.0, 5), bar(1, None, None)), 2)},
         brokers=only("broker_hotspots", leader=1, leader_rack=name, hot=True),
         consumers=only(
@@ -112,7 +121,11 @@ def full(name: str = NASTY, groups: int = 3) -> Page:
         ),
         objectives=only("slo", consumer_group=name, **_OBJECTIVE),
         unusual=only("anomalies", consumer_group=name, **_UNUSUAL),
-        coverage=(Coverage("groups", 1430, 1440, 1440, 2, f"{name},{name}"),),
+        coverage=(
+            coverage_of(
+                "groups", 1430, 1440, objects=1440, objects_skipped=2, skipped=f"{name},{name}"
+            ),
+        ),
         incidents=(
             Incident(kind=Kind.STALLED, level=SERIOUS, group=name, topic=name, client=name),
             Incident(kind=Kind.UNEVEN, level=NOTICE, topic=name),

@@ -6,11 +6,10 @@ from typing import Any
 
 import pytest
 
-from kafka_lag_report.findings import Coverage
 from kafka_lag_report.incident import NOTICE, SERIOUS, URGENT, WARNED, Incident, Kind
 from kafka_lag_report.page.attention import MOST, NAMED, answer_first_questions, list_attention
 from kafka_lag_report.sentences import Name, join_words
-from tests.glue_jobs.page.pages import NASTY, at, page
+from tests.glue_jobs.page.pages import NASTY, at, coverage_of, page
 from tests.golden import Golden, write_once
 
 STILL: dict[str, Any] = {"until": None, "still": True}
@@ -87,7 +86,7 @@ def test_of_many_a_few_are_named() -> None:
     ],
 )
 def test_what_is_not_over_is_still_so_when_it_was_last_seen(more: dict[str, Any], end: str) -> None:
-    coverage = (Coverage("groups", 1440, 1440, interval_seconds=60.0, **more),)
+    coverage = (coverage_of("groups", 1440, 1440, interval_seconds=60.0, **more),)
 
     assert f"stalled from 09:00, {end}." in said([still()], coverage=coverage)[-1]
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_lag_report.findings import Coverage, Findings
+from kafka_lag_report.findings import Findings
 from kafka_lag_report.page.drawn import Axis, Stretch, choose_axis, find_stretches
-from tests.glue_jobs.page.pages import DAY, at
+from tests.glue_jobs.page.pages import DAY, at, coverage_of
 
 
 def test_a_status_stands_until_the_next_run() -> None:
@@ -40,7 +40,7 @@ def seen(
     first: tuple[int, int], last: tuple[int, int], interval: float, *, in_progress: bool = False
 ) -> Findings:
     """A day of which this was seen."""
-    runs = Coverage(
+    runs = coverage_of(
         "groups",
         first_run=at(*first),
         last_run=at(*last),

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_lag_report.findings import Listed, TopicSkew
+from kafka_lag_report.findings import Listed
 from kafka_lag_report.page import plots
 from kafka_lag_report.page.drawn import Axis, Curve, Stretch
 from kafka_lag_report.page.render import render
 from kafka_lag_report.schemas import Row
 from kafka_lag_report.sentences import DASH
-from tests.glue_jobs.page.pages import bar, page
+from tests.glue_jobs.page.pages import bar, page, skew_of
 
 
 def test_an_unknown_slot_breaks_the_line() -> None:
@@ -54,7 +54,7 @@ def test_of_a_restless_day_the_worst_of_each_quarter_is_drawn() -> None:
 
 def bars_of(*bars: Row, **more: Any) -> list[dict[str, str]]:
     """The bars of the only skewed topic, as they are drawn; the texts of each are its `title`."""
-    skew = TopicSkew("g", "t", True, False, cause="broker", cause_partitions=(0,), **more)
+    skew = skew_of("g", "t", True, False, cause="broker", cause_partitions=(0,), **more)
     drawn = page(skews=Listed((skew,), 1), bars={("g", "t"): Listed(bars, len(bars))})
     (text,) = re.findall(
         r'<svg class="columns".*?<ul class="key">.*?</ul>', render(drawn), re.DOTALL

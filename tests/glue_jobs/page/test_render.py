@@ -17,16 +17,23 @@ import pytest
 
 import kafka_lag
 import kafka_lag_report
-from kafka_lag_report.findings import (
-    Coverage,
-    GroupDay,
-    Listed,
-    TopicRisk,
-    TopicSkew,
-)
+from kafka_lag_report.findings import Listed, TopicRisk
 from kafka_lag_report.page.drawn import Curve
 from kafka_lag_report.page.render import render
-from tests.glue_jobs.page.pages import Tags, at, calm, curve, full, of, only, page, peak
+from tests.glue_jobs.page.pages import (
+    Tags,
+    at,
+    calm,
+    coverage_of,
+    curve,
+    full,
+    group_day,
+    of,
+    only,
+    page,
+    peak,
+    skew_of,
+)
 
 WIDEST = 3_000_000
 
@@ -98,7 +105,7 @@ def test_a_gap_in_the_curve_is_a_gap_on_the_page() -> None:
 
 
 def test_a_day_in_progress_says_so_first() -> None:
-    seen = (Coverage("groups", 845, 845, last_run=at(14, 5), in_progress=True),)
+    seen = (coverage_of("groups", 845, 845, last_run=at(14, 5), in_progress=True),)
 
     text = Tags(render(page(coverage=seen))).text
 
@@ -147,18 +154,16 @@ def test_the_page_renders_from_a_zip_without_compiled_code(tmp_path: Path) -> No
 
 
 def test_a_page_of_which_nothing_is_known_has_no_word_of_python() -> None:
-    skewed = TopicSkew("g", "t", True, False)
+    skewed = skew_of("g", "t", True, False)
     nothing = page(
-        groups=of(GroupDay("g")),
+        groups=of(group_day("g")),
         curves={"g": Curve()},
         risks=Listed((TopicRisk("g", "t", 1, 1), TopicRisk("g", "u", 1)), 2),
-        skews=Listed(
-            (skewed, replace(skewed, cause="broker"), TopicSkew("g", "u", False, True)), 3
-        ),
+        skews=Listed((skewed, {**skewed, "cause": "broker"}, skew_of("g", "u", False, True)), 3),
         brokers=only("broker_hotspots", hot=True),
         consumers=only("consumer_hotspots", consumer_group="g"),
         unusual=only("anomalies", consumer_group="g", hour=0, measure="lag", direction="high"),
-        coverage=(Coverage("groups"),),
+        coverage=(coverage_of("groups"),),
     )
 
     text = Tags(render(nothing)).text

@@ -1,7 +1,13 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- A row is a spell of a group: runs in a row that said the same about it, from `first` to `last`,
--- if this may become an incident. A spell ends at a gap of more than `pause_seconds`. Times are
--- seconds since 1970. The columns are those of `GroupSpell`.
+-- if this may become an incident. A spell ends at a gap of more than `pause_seconds`. `left` is the
+-- number of records that a group left unread when it was deleted (`gone`), `seen_until` the last
+-- run of the day with this group. `restless` means that too many runs of an hour saw a rebalance:
+-- `restless_runs`, or half of the hour's runs if that is less, but three at least. `rebalances`
+-- counts those from `restless_since` to `restless_until`, without those of the spell before if it
+-- was restless too. `held_since` is the time at which a long transaction began in `held_topic` and
+-- `held_partition`; `held_records` waited for its end. `losing` and `skip_reason` are set only for
+-- runs without an incident; `lost` and `skipped` count the records.
 
 WITH runs_of_groups AS (
     SELECT
@@ -62,7 +68,9 @@ hours AS (
     SELECT
         *,
         -- many runs of the hour before saw a rebalance
-        coalesce(sum(int(moving)) OVER last_hour >= :restless_runs, false) AS restless,
+        coalesce(sum(int(moving)) OVER last_hour >= least(
+            :restless_runs, greatest(3, :restless_seconds / :interval_seconds / 2)
+        ), false) AS restless,
         min(IF(moving, at, NULL)) OVER last_hour AS restless_since,
         max(IF(moving, at, NULL)) OVER last_hour AS restless_until,
         sum(rebalanced) OVER last_hour AS rebalanced_in_hour
@@ -108,20 +116,20 @@ numbered AS (
 )
 SELECT
     group,
-    min(at) AS first,
-    max(at) AS last,
+    timestamp_seconds(min(at)) AS first,
+    timestamp_seconds(max(at)) AS last,
     max(unread) AS unread,
     max(gone) AS gone,
     max(restless) AS restless,
     max(losing) AS losing,
     max_by(lag_before, at) AS left,
-    max(seen_until) AS seen_until,
-    min(restless_since) AS restless_since,
-    max(restless_until) AS restless_until,
+    timestamp_seconds(max(seen_until)) AS seen_until,
+    timestamp_seconds(min(restless_since)) AS restless_since,
+    timestamp_seconds(max(restless_until)) AS restless_until,
     int(sum(rebalances)) AS rebalances,
     max(held_topic) AS held_topic,
     max(held_partition) AS held_partition,
-    max(held_since) AS held_since,
+    timestamp_seconds(max(held_since)) AS held_since,
     max(held_records) AS held_records,
     max(lost) AS lost,
     max(skipped) AS skipped,

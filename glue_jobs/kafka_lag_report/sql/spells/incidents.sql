@@ -1,7 +1,13 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- A row is an incident of a group: the collector's last values about it, and its cost on this day.
--- It includes runs of its first minutes, before the collector published it. Times are seconds since
--- 1970. The columns are those of `IncidentRows`.
+-- It includes runs of its first minutes, before the collector published it; `first` and `last` are
+-- the times of its rows, `last_read` is the last run that read the group. `worst_last` is the last
+-- run that saw the worst status, and `worst_minutes` says for how long the day's runs saw it;
+-- topic, partition and member are those of the worst partition then. `is_empty` means that the
+-- group had no members in any of these runs. `cause` was last named at `named_at`, with
+-- `cause_evidence`; both are null if that was before the day. `passed` is the number of records
+-- that were read or skipped. `seconds_left` is the shortest time to a loss that a run saw,
+-- `seconds_left_now` the last one. `dated` is the largest time lag that is not a lower bound.
 
 WITH of_incidents AS (
     SELECT DISTINCT consumer_group AS incident_group FROM group_runs WHERE incident_id IS NOT NULL
@@ -58,16 +64,19 @@ placed AS (
 SELECT
     group,
     incident_id,
-    min(at) AS first,
-    max(at) AS last,
-    min(since) AS since,
-    max_by(until, at) AS until,
-    coalesce(max(at) FILTER (WHERE is_read), unix_seconds(max(read_at))) AS last_read,
+    timestamp_seconds(min(at)) AS first,
+    timestamp_seconds(max(at)) AS last,
+    timestamp_seconds(min(since)) AS since,
+    timestamp_seconds(max_by(until, at)) AS until,
+    timestamp_seconds(
+        coalesce(max(at) FILTER (WHERE is_read), unix_seconds(max(read_at)))
+    ) AS last_read,
     max(owner) AS owner,
     -- these are null in the last row of a deleted group
     max_by(worst, at) FILTER (WHERE worst IS NOT NULL) AS worst,
-    max_by(worst_since, at) FILTER (WHERE worst_since IS NOT NULL) AS worst_since,
-    max(at) FILTER (WHERE is_worst) AS worst_last,
+    timestamp_seconds(max_by(worst_since, at) FILTER (WHERE worst_since IS NOT NULL))
+        AS worst_since,
+    timestamp_seconds(max(at) FILTER (WHERE is_worst)) AS worst_last,
     coalesce(sum(weight) FILTER (WHERE is_worst), 0D) / 60 AS worst_minutes,
     max_by(topic, at) FILTER (WHERE is_worst) AS topic,
     max_by(partition, at) FILTER (WHERE is_worst) AS partition,
@@ -75,9 +84,9 @@ SELECT
     min(coalesce(members = 0, false)) FILTER (WHERE is_worst) AS is_empty,
     coalesce(max(is_read AND status = 'ERR'), false) AS is_error,
     max_by(cause, at) FILTER (WHERE cause IS NOT NULL) AS cause,
-    max_by(cause_since, at) FILTER (WHERE is_named) AS cause_since,
+    timestamp_seconds(max_by(cause_since, at) FILTER (WHERE is_named)) AS cause_since,
     max_by(cause_evidence, at) FILTER (WHERE is_named) AS cause_evidence,
-    max(at) FILTER (WHERE is_named) AS named_at,
+    timestamp_seconds(max(at) FILTER (WHERE is_named)) AS named_at,
     max(greatest(IF(is_read, lag, NULL), peak)) AS lag,
     max(time_lag_seconds) FILTER (WHERE is_read) AS time_lag,
     max(time_lag_seconds) FILTER (WHERE is_read AND NOT is_age_least) AS dated,
@@ -89,7 +98,8 @@ SELECT
     max(records_skipped) FILTER (WHERE is_skipping AND skip_reason = 'read_or_skipped') AS passed,
     max(is_at_risk) AS is_at_risk,
     min(to_loss) AS seconds_left,
-    max_by(at, struct(-to_loss, at)) FILTER (WHERE to_loss IS NOT NULL) AS seconds_left_at,
+    timestamp_seconds(max_by(at, struct(-to_loss, at)) FILTER (WHERE to_loss IS NOT NULL))
+        AS seconds_left_at,
     max_by(to_loss, at) AS seconds_left_now,
     max(is_sla_broken) AS is_sla_broken,
     max(sla_seconds) FILTER (WHERE is_sla_missed) AS sla,

@@ -2,7 +2,6 @@
 -- A row is a stint: runs in a row in which one broker led a partition of one topic id. Only
 -- partitions that changed their leader or had none are included. Runs that did not read the
 -- partition are left out: a broker that led before and after them counts as the leader meanwhile.
--- Times are seconds since 1970. The columns are those of `Stint`.
 
 WITH moved AS (
     SELECT topic AS moved_topic, partition_id AS moved_partition
@@ -32,7 +31,10 @@ numbered AS (
     SELECT *, count_if(is_first) OVER (PARTITION BY topic, partition ORDER BY at) AS stint
     FROM changed
 )
-SELECT topic, topic_id, partition, leader, min(at) AS first, max(at) AS last
+SELECT
+    topic, topic_id, partition, leader,
+    timestamp_seconds(min(at)) AS first,
+    timestamp_seconds(max(at)) AS last
 FROM numbered
 GROUP BY topic, topic_id, partition, leader, stint
 ORDER BY topic, partition, first

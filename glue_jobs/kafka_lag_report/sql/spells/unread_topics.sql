@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- A row is a spell in which partitions of a group's topic were not read for one reason.
 -- `partitions` is the largest number in one run. If `group` is null, it is a spell of one partition
--- of the topic itself. Times are seconds since 1970. The columns are those of `UnreadSpell`.
+-- of the topic itself, and `leader` the last one that was known before it. `size` is the number of
+-- the topic's partitions; null if it is not known.
 
 WITH unread AS (
     SELECT
@@ -34,13 +35,25 @@ numbered AS (
         *,
         count_if(is_first) OVER (PARTITION BY group, topic, partition, reason ORDER BY at) AS spell
     FROM apart
+),
+spells AS (
+    SELECT
+        group, topic, partition, reason,
+        timestamp_seconds(min(at)) AS first,
+        timestamp_seconds(max(at)) AS last,
+        max(partitions) AS partitions
+    FROM numbered
+    GROUP BY group, topic, partition, reason, spell
+    ORDER BY last - first DESC, group, topic, partition, first
+    LIMIT :most_spells
+),
+sizes AS (
+    SELECT topic, max(partition_id) + 1 AS size FROM topic_segments GROUP BY topic
 )
-SELECT
-    group, topic, partition, reason,
-    min(at) AS first,
-    max(at) AS last,
-    max(partitions) AS partitions
-FROM numbered
-GROUP BY group, topic, partition, reason, spell
-ORDER BY last - first DESC, group, topic, partition, first
-LIMIT :most_spells
+SELECT s.*, size, max_by(t.leader, t.first) AS leader
+FROM spells AS s
+LEFT JOIN sizes USING (topic)
+LEFT JOIN stints AS t
+    ON t.topic = s.topic AND t.partition = s.partition AND t.first < s.first
+    AND t.leader IS NOT NULL
+GROUP BY ALL
