@@ -2,8 +2,7 @@
 """The states of many alarms at once: one condition on a grid of minutes and series.
 
 The same states, minute by minute, as `timeline` of dev/sim gives for one alarm, which reads like
-AWS's text; here an evaluation range is a difference of running sums, so that months of hundreds of
-groups take seconds. Only alarms that read Maximum, which is every one of this project on groups.
+AWS's text. Only alarms that read Maximum, which is every one of this project on groups.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from kafka_lag_config.simulation.evaluation import Assumptions, Counts
 
 Grid = npt.NDArray[np.float64]
 States = npt.NDArray[np.int8]
-Counted = npt.NDArray[np.int32]
+Counted = npt.NDArray[np.int16]
 
 # States as numbers, ranked by what a person does about them.
 OK, INSUFFICIENT_DATA, ALARM = 0, 1, 2
@@ -107,8 +106,8 @@ def _evaluate(
     delay: int,
 ) -> States:
     counts = condition.counts
-    seen = _count_points(values, condition, bound, counts.periods + assumed.extra_points, delay)
-    real, breaching, deciding, oldest = seen.real, seen.breaching, seen.deciding, seen.oldest
+    length = counts.periods + assumed.extra_points
+    real, breaching, deciding, oldest = _count_points(values, condition, bound, length, delay)
     result = np.where(breaching >= counts.datapoints, ALARM, OK).astype(np.int8)
     short = real < counts.periods
     whole = ~short
@@ -155,96 +154,45 @@ def _evaluate_promql(
     return _keep(result, OK)
 
 
-@dataclass(frozen=True, slots=True)
-class _Seen:
-    """Of the data points of an evaluation range, by minute and series: how many there are, how many
-    breach, how many of the newest that there are periods, and how many periods back the oldest is.
-    """
-
-    real: Counted
-    breaching: Counted
-    deciding: Counted
-    oldest: Counted
-
-
 def _count_points(
     values: Grid,
     condition: Condition,
     bound: float | npt.NDArray[np.float64],
     length: int,
     delay: int,
-) -> _Seen:
-    """Windows as differences of running sums, however many periods they have.
+) -> tuple[Counted, Counted, Counted, Counted]:
+    """Count the data points of an evaluation range, by minute and series.
 
-    A row of `_fold` is a period: the range that ends with a minute lies in the column of its phase.
+    Returns how many there are, how many breach, how many of the newest that there are periods, and
+    how many periods back the oldest is.
     """
+    real, breaching, deciding, oldest = (np.zeros(values.shape, np.int16) for _ in range(4))
     period, periods = condition.period, condition.counts.periods
-    # The newest periods of which not everything has arrived are points of their own.
-    own = min(-(-delay // period), length)
-    late = [_fold(_points(values, condition, bound, back, delay), period) for back in range(own)]
-    whole = _fold(_points(values, condition, bound, 0, 0), period)
-    known, breaches = whole != _MISSING, whole == _BREACHES
-    ranks, sums = (np.cumsum(each, axis=0, dtype=np.int32) for each in (known, breaches))
-    newest, before = (_shift(ranks, by) for by in (own, length))
-    real = newest - before
-    breaching = _shift(sums, own) - _shift(sums, length)
-    late_real = sum((each != _MISSING for each in late), np.zeros(whole.shape, np.int32))
-    late_breaching = sum((each == _BREACHES for each in late), np.zeros(whole.shape, np.int32))
-    # Breaches among so many first points of a column.
-    by_rank = np.zeros((len(whole) + 1, whole.shape[1]), np.int32)
-    columns = np.arange(whole.shape[1])
-    by_rank[ranks, columns] = sums
-    first = np.maximum(newest - np.maximum(periods - late_real, 0), before)
-    deciding = by_rank[newest, columns] - by_rank[first, columns] + late_breaching
-    rows = np.arange(len(whole), dtype=np.int32)[:, None]
-    following = np.where(known, rows, np.int32(len(whole)))[::-1]
-    following = np.minimum.accumulate(following, axis=0)[::-1]
-    found = following[np.maximum(rows[:, 0] - length + 1, 0)]
-    oldest = np.zeros(whole.shape, np.int32)
-    for back, each in enumerate(late):
-        oldest[each != _MISSING] = back
-    oldest = np.where(found <= rows - own, rows - found, oldest)
-    return _Seen(
-        *(
-            _unfold(each, period, values.shape)
-            for each in (real + late_real, breaching + late_breaching, deciding, oldest)
-        )
-    )
-
-
-def _fold(points: npt.NDArray[np.int8], period: int) -> npt.NDArray[np.int8]:
-    """A row a period, with a column for each minute of it and each series."""
-    rows = -(-len(points) // period)
-    padded = np.full((rows * period, points.shape[1]), _MISSING, np.int8)
-    padded[: len(points)] = points
-    return padded.reshape(rows, period * points.shape[1])
-
-
-def _unfold(counts: Counted, period: int, shape: tuple[int, ...]) -> Counted:
-    return counts.reshape(len(counts) * period, shape[1])[: shape[0]]
-
-
-def _shift(sums: Counted, rows: int) -> Counted:
-    """Return what each row had so many rows before; 0 before the first."""
-    found = np.zeros_like(sums)
-    if rows < len(sums):
-        found[rows:] = sums[: len(sums) - rows]
-    return found
+    whole = _points(values, condition, bound, range(period))
+    for back in range(length):
+        ago = back * period
+        points, rows = whole[: max(len(whole) - ago, 0)], slice(ago, None)
+        if ago < delay:
+            # Of the newest periods not everything has arrived.
+            arrived = range(delay, ago + period)
+            points, rows = _points(values, condition, bound, arrived), slice(None)
+        is_real, breaches = points != _MISSING, points == _BREACHES
+        deciding[rows] += breaches & (real[rows] < periods)
+        breaching[rows] += breaches
+        real[rows] += is_real
+        oldest[rows][is_real] = back
+    return real, breaching, deciding, oldest
 
 
 def _points(
     values: Grid,
     condition: Condition,
     bound: float | npt.NDArray[np.float64],
-    back: int,
-    delay: int,
+    minutes: range,
 ) -> npt.NDArray[np.int8]:
-    """Return the points of the period that lies `back` periods before the one ending at each
-    minute."""
-    period = condition.period
-    newest = max(back * period, delay)
+    """Return the points of the values that came so many `minutes` before each minute."""
     greatest = np.full(values.shape, np.nan)
-    for ago in range(newest, (back + 1) * period):
+    for ago in minutes:
         if ago < len(values):
             later = greatest[ago:]
             np.fmax(later, values[: len(values) - ago], out=later)
@@ -260,7 +208,7 @@ def _returned(
     """Mask the minutes in which a query still returns the series."""
     if assumed.series_end == "range":
         return real > 0
-    known = np.zeros(values.shape, np.int32)
+    known = np.zeros(values.shape, np.bool_)
     known[delay:] = ~np.isnan(values[: len(values) - delay])
     so_far = np.cumsum(known, axis=0, dtype=np.int32)
     # The last three hours, of which the newest have not arrived yet.
