@@ -16,8 +16,7 @@ from rich.text import Text
 from kafka_lag_cli.connecting.deployment_file import CONFIG, read_deployment
 from kafka_lag_cli.help_sections import command
 from kafka_lag_cli.terminal.records import TABLE, output_option, write_records
-from kafka_lag_config.cost.cost import Cost, Line, compare_ways, cost_of, sum_usd
-from kafka_lag_config.cost.prices import load_prices
+from kafka_lag_config.cost.cost import Cost, Line, compare_ways, cost_of, load_prices, sum_usd
 
 _WIDTH = 100
 # With more clusters in a region each is one row.
@@ -32,7 +31,8 @@ _NOTES = (
     "as old as it gets; what never expires as of a year after the deploy.",
     "Sizes and times of runs are measured, those of the daily report and a scrape a minute are "
     "assumed (infra/kafka_lag_config/cost). Filters by expressions are taken to match everything.",
-    "Not counted: traffic, queries and messages, which are a few percent at most.",
+    "Not counted: traffic, queries and messages, which are a few percent at most, and what OTLP "
+    "endpoints that are not AWS's charge.",
     "Prices, with source and date: infra/kafka_lag_config/cost/prices.toml. Lines with "
     f"{_UNVERIFIED} have prices that were not found in a copy of AWS's price list.",
 )

@@ -39,8 +39,7 @@ from kafka_lag_config.alarm_rules import (
     reporter_rules,
 )
 from kafka_lag_config.cluster import Cluster
-from kafka_lag_config.cost.cost import cost_of
-from kafka_lag_config.cost.prices import load_prices
+from kafka_lag_config.cost.cost import cost_of, load_prices
 from kafka_lag_config.deployment import Deployment
 
 _EXAMPLES = """\b

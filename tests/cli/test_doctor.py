@@ -46,7 +46,7 @@ from kafka_lag_cli.doctor.inspection import Clocks, Inspection, Rights, TopicAhe
 from kafka_lag_cli.doctor.rights import WantedNames, check_rights
 from kafka_lag_cli.doctor.rights_repair import RightsRepair, rights_repair, shell_word
 from kafka_lag_cli.show import show
-from kafka_lag_config.cost.prices import load_prices
+from kafka_lag_config.cost.cost import load_prices
 from tests.builders import a_reading, a_report
 from tests.golden import Golden, write_once
 

@@ -26,7 +26,7 @@ from kafka_lag_cli.doctor.findings import Finding, Severity
 from kafka_lag_cli.doctor.inspection import GROUP_COMMITS, Clocks, Inspection
 from kafka_lag_cli.doctor.rights_repair import RightsRepair
 from kafka_lag_cli.terminal.text import printable
-from kafka_lag_config.cost.prices import REFERENCE_REGION, PricesByRegion
+from kafka_lag_config.cost.cost import REFERENCE_REGION, PricesByRegion
 
 BROKERS, QUOTA, VERSION, CLOCKS, KINDS, TRANSACTIONS, READING, METRICS = (
     "brokers",

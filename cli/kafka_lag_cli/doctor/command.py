@@ -65,7 +65,7 @@ from kafka_lag_cli.doctor.rights_repair import RightsRepair, rights_repair
 from kafka_lag_cli.help_sections import command, option
 from kafka_lag_cli.terminal.records import TABLE, output_option, write_records
 from kafka_lag_cli.terminal.text import open_screen, printable, wording_of
-from kafka_lag_config.cost.prices import load_prices
+from kafka_lag_config.cost.cost import load_prices
 
 
 @command(

@@ -7,36 +7,82 @@ and each quantity gets its share of that.
 
 from __future__ import annotations
 
+import tomllib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from math import inf
+from pathlib import Path
+from typing import Any, TypeAlias
 
 from kafka_lag.wording.formatting import format_list
 from kafka_lag_config.alarm_rules import ANY_GROUP
 from kafka_lag_config.cluster import Cluster
-from kafka_lag_config.cost.prices import REFERENCE_REGION, Prices, PricesByRegion
-from kafka_lag_config.cost.sizes import count_metrics, job_minutes
 from kafka_lag_config.cost.usage import (
     LEVERS,
     Part,
     Quantity,
     cluster_usage,
+    count_metrics,
     groups_in_query,
+    job_minutes,
     shared_usage,
 )
 from kafka_lag_config.deployment import Deployment
 from kafka_lag_config.document import EMF, PartitionsSection
 from kafka_lag_config.doubts import find_doubts, find_shared_doubts
-from kafka_lag_config.promql import MOST_CONTRIBUTORS, MOST_SERIES
+from kafka_lag_config.promql import MOST_SERIES
 from kafka_lag_config.settings import CLASSIC, CLOUDWATCH_ENDPOINT, OTLP
 
-# Series that one query of an alarm by Metrics Insights sees [CloudWatch user guide, its quotas].
-_QUERY_SERIES = 500
+FILE = Path(__file__).with_name("prices.toml")
+
+# Whose prices stand in for those of a region that the file does not hold.
+REFERENCE_REGION = "us-east-1"
+
 _MOST_NAMES = 3
 _NO_BUDGET = 1_000_000
 # Of `expected`: the counts that nearly every line rests on.
 _SIZES = ("groups", "group_topics", "group_partitions", "topic_partitions")
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """A price: of each tier up to how many units of a month it goes, and its dollars a unit."""
+
+    unit: str
+    tiers: tuple[tuple[float, float], ...]
+    verified: bool
+
+    def cost(self, units: float) -> float:
+        """Returns dollars for so many units within one month, account and region."""
+        total, below = 0.0, 0.0
+        for up_to, dollars in self.tiers:
+            total += max(0.0, min(units, up_to) - below) * dollars
+            below = up_to
+        return total
+
+
+# The prices of one region by their keys, and those of all regions.
+Prices: TypeAlias = Mapping[str, Price]
+PricesByRegion: TypeAlias = Mapping[str, Prices]
+
+
+def load_prices() -> PricesByRegion:
+    """Returns every region's prices."""
+    return {
+        region: {
+            key: _read_price(price, read["verified"])
+            for read in lists
+            for key, price in read["prices"].items()
+        }
+        for region, lists in tomllib.loads(FILE.read_text()).items()
+    }
+
+
+def _read_price(price: Mapping[str, Any], verified: bool) -> Price:
+    tiers = price.get("tiers", [price])
+    bounds = tuple((tier.get("up_to", inf), tier["price"]) for tier in tiers)
+    return Price(price["unit"], bounds, verified)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,14 +232,7 @@ def _warn_of_cluster(cluster: Cluster) -> Iterator[str]:
                 f"levels.max_metrics of {levels.max_metrics:,} leaves out {omitted:,} metrics; "
                 "snapshots have them all."
             )
-    if not all(each.sigv4 for each in cluster.otlp_endpoints):
-        yield "what OTLP endpoints of others charge for what they get is not counted."
-    if cluster.by_otlp and facts.watches_any_group and groups > MOST_CONTRIBUTORS:
-        yield (
-            f"an alarm by PromQL sees {MOST_SERIES} groups that break at once and names "
-            f"{MOST_CONTRIBUTORS}, and {groups:,} groups are expected: name the urgent ones in "
-            "alarms.groups."
-        )
     seen = groups_in_query(cluster, count_metrics(cluster), ANY_GROUP)
-    if not cluster.by_otlp and seen > _QUERY_SERIES:
-        yield f"the alarm on any group sees {_QUERY_SERIES} of its {seen:,} groups."
+    seen = groups if cluster.by_otlp and facts.watches_any_group else seen
+    if seen > MOST_SERIES:
+        yield f"the alarm on any group sees {MOST_SERIES} of its {seen:,} groups."

@@ -6,8 +6,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
-from kafka_lag_config.cost.cost import Cost, cost_of
-from kafka_lag_config.cost.prices import load_prices
+from kafka_lag_config.cost.cost import Cost, cost_of, load_prices
 from kafka_lag_config.cost.usage import Quantity, cluster_usage, shared_usage
 from tests.infra.configured import deployment
 

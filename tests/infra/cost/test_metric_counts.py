@@ -17,7 +17,7 @@ from kafka_lag.sinks.budget import plan
 from kafka_lag.sinks.config import Levels
 from kafka_lag.sinks.metric_sets import health_set, lag_sets, success_set
 from kafka_lag_config.cluster import Cluster
-from kafka_lag_config.cost.sizes import count_metrics
+from kafka_lag_config.cost.usage import count_metrics
 from tests.functions.sinks.reports import a_report
 from tests.infra.configured import cluster
 

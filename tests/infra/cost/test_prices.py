@@ -8,8 +8,7 @@ from datetime import date
 
 import pytest
 
-from kafka_lag_config.cost.cost import cost_of
-from kafka_lag_config.cost.prices import FILE, REFERENCE_REGION, load_prices
+from kafka_lag_config.cost.cost import FILE, REFERENCE_REGION, cost_of, load_prices
 from kafka_lag_config.cost.usage import Part
 from tests.infra.configured import KEY, SECRET, cluster_json, deployment, moved
 from tests.infra.cost.documents import NOTIFY, cost, quantities
@@ -34,16 +33,18 @@ def test_metrics_are_priced_tier_by_tier(metrics: int, dollars: float) -> None:
 
 
 def test_each_price_says_where_it_was_read_and_its_tiers_rise() -> None:
-    for region, prices in tomllib.loads(FILE.read_text()).items():
-        for key, price in prices.items():
-            assert set(price) == {"unit", "tiers", "retrieved", "source", "verified"}, (region, key)
-            assert price["source"].startswith(("aws.amazon.com/", "AWS Pricing API"))
-            assert isinstance(price["retrieved"], date)
-            *bounded, last = price["tiers"]
-            bounds = [tier["up_to"] for tier in bounded]
-            assert bounds == sorted(set(bounds))
-            assert "up_to" not in last
-            assert all(tier["price"] > 0 for tier in price["tiers"])
+    for lists in tomllib.loads(FILE.read_text()).values():
+        for read in lists:
+            assert set(read) == {"source", "retrieved", "verified", "prices"}
+            assert read["source"].startswith(("aws.amazon.com/", "AWS Pricing API"))
+            assert isinstance(read["retrieved"], date)
+            for key, price in read["prices"].items():
+                assert set(price) in ({"unit", "price"}, {"unit", "tiers"}), key
+                *bounded, last = price.get("tiers", [price])
+                bounds = [tier["up_to"] for tier in bounded]
+                assert bounds == sorted(set(bounds))
+                assert "up_to" not in last
+                assert all(tier["price"] > 0 for tier in (*bounded, last))
 
 
 def everything() -> set[str]:

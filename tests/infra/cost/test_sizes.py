@@ -23,7 +23,7 @@ from kafka_lag.snapshots.keys import object_key
 from kafka_lag.snapshots.parquet import to_parquet
 from kafka_lag.snapshots.store import FolderStore
 from kafka_lag_config.cluster import Expected
-from kafka_lag_config.cost.sizes import (
+from kafka_lag_config.cost.usage import (
     MetricCounts,
     count_metrics,
     day_bytes,
