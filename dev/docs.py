@@ -81,8 +81,8 @@ def _alarm_table(rules: tuple[alarm_rules.Rule, ...]) -> Iterator[str]:
 
 def _when(rule: alarm_rules.Rule) -> str:
     if rule.threshold is None:
-        return f"{rule.operator.value} {_OWN[rule.name]}"
-    return f"{rule.operator.value} {_DAYS.get(int(rule.threshold), f'{rule.threshold:g}')}"
+        return f"{rule.operator.sign} {_OWN[rule.name]}"
+    return f"{rule.operator.sign} {_DAYS.get(int(rule.threshold), f'{rule.threshold:g}')}"
 
 
 def _alarm_sections(rules: tuple[alarm_rules.Rule, ...]) -> Iterator[str]:

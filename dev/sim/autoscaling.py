@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from dev.sim.cloudwatch import Metrics, Series, Watched
 from kafka_lag import contract
 from kafka_lag.contract.dimensions import dimension_value
-from kafka_lag_config.alarm_rules import OPERATORS, Operator
+from kafka_lag_config.alarm_rules import Operator
 from kafka_lag_config.scaling import GroupScaling
 from kafka_lag_config.scaling_rules import ScalingRule
 from kafka_lag_config.simulation.evaluation import ALARM, INSUFFICIENT_DATA, Assumptions, Counts
@@ -49,7 +49,7 @@ def watched_by(rule: ScalingRule, cluster: str = CLUSTER, interval_minutes: int 
         (only,) = stats.values()
         stats = {"metric": only}
     counts = Counts(*rule.periods(interval_minutes), "notBreaching")
-    operator, expression = OPERATORS[rule.operator], rule.expression or "metric"
+    operator, expression = rule.operator.word, rule.expression or "metric"
     return Watched(stats, expression, interval_minutes, operator, rule.threshold, counts)
 
 

@@ -14,6 +14,16 @@ from kafka_lag_config.doubts import Doubt
 from kafka_lag_config.physical_names import digest
 
 _PACK = "AwsSolutions"
+# Packs that people at banks and hospitals hold against a stack, and what they find on Lambdas.
+_STRICT_PACKS = ("HIPAA.Security", "NIST.800.53.R4", "NIST.800.53.R5", "Serverless")
+_OF_LAMBDAS = {
+    "LambdaConcurrency": "reserved_concurrency in the configuration sets it; a small account has "
+    "none to reserve",
+    "LambdaDLQ": "Nothing is lost with a failed event: a later run reads the same, and a deploy or "
+    "a request that failed says so",
+    "LambdaInsideVPC": "Outside a VPC it calls services of AWS alone, with rights of its own",
+    "LambdaTracing": "Lambda's metrics have how long a run took, and its log what failed in it",
+}
 
 
 def warn(construct: Construct, doubt: Doubt, subject: str = "") -> None:
@@ -29,11 +39,17 @@ def acknowledge_nag(construct: Construct, rule: str, reason: str) -> None:
     Validations.of(construct).acknowledge(finding)
 
 
-def acknowledge_runtime(function: Construct) -> None:
-    """Acknowledges the finding that Lambda has a newer Python than a function's."""
-    acknowledge_nag(
-        function, "L1", "Python 3.13 is what this project is tested on, and Glue 6.0 has"
-    )
+def acknowledge_function(function: Construct, *, is_newest: bool = False) -> None:
+    """Acknowledges findings on a Lambda; `is_newest` is true if Lambda has no newer Python."""
+    if not is_newest:
+        reason = "Python 3.13 is what this project is tested on, and Glue 6.0 has"
+        acknowledge_nag(function, "L1", reason)
+    findings = [
+        Acknowledgment(id=f"{pack}-{rule}", reason=reason)
+        for pack in _STRICT_PACKS
+        for rule, reason in _OF_LAMBDAS.items()
+    ]
+    Validations.of(function).acknowledge(*findings)
 
 
 def acknowledge_warning(construct: Construct, warning: str, reason: str) -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
@@ -30,6 +30,7 @@ from kafka_lag_config.alarm_rules import (
     OF_MESSAGES,
     REPORT_MISSING,
     URGENT,
+    Operator,
     Rule,
     broker_rules,
     deployment_rules,
@@ -42,15 +43,14 @@ from kafka_lag_config.alarm_rules import (
     reporter_rules,
     within_sight,
 )
-from kafka_lag_config.alarm_rules import OPERATORS as WORDS
 from kafka_lag_config.facts import ClusterFacts
 from kafka_lag_config.physical_names import alarm_name
 from kafka_lag_config.promql import find_periods, groups_apart, promql_query
 
-# As CloudFormation writes them, and as CDK does.
+# As CDK writes them.
 OPERATORS = {
-    operator: cloudwatch.ComparisonOperator[re.sub(r"(?<=[a-z])(?=[A-Z])", "_", word).upper()]
-    for operator, word in WORDS.items()
+    each: cloudwatch.ComparisonOperator[re.sub(r"(?<=[a-z])(?=[A-Z])", "_", each.word).upper()]
+    for each in Operator
 }
 
 # Deviations from usual that are an anomaly; two, CloudWatch's default, are left by every twentieth.
@@ -82,79 +82,68 @@ class Recipients:
         return self if own is None else replace(self, topic=own, notices=own)
 
 
-class Subject(Protocol):
-    """Whatever rules can be held against."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """What alarms are about, as their names and descriptions have it.
 
-    @property
-    def warm_up_minutes(self) -> int:
-        """Minutes until data must be there, in a first deploy."""
-
-    def name(self, rule: Rule) -> str:
-        """The alarm's name."""
-
-    def description(self, rule: Rule, where: str) -> str:
-        """Return what the alarm means, what to do first, and `where` to look."""
-
-
-@dataclass(frozen=True, slots=True)
-class ClusterSubject:
-    """A cluster, or one group in it, as one deployment watches it."""
-
-    cluster: ClusterFacts
-    group: str | None = None
-    deployment: str = DEPLOYMENT
-
-    @property
-    def warm_up_minutes(self) -> int:
-        """The first run, and what the stack takes until then."""
-        return _DEPLOY_MINUTES + self.cluster.settings.interval_minutes
-
-    def name(self, rule: Rule) -> str:
-        """`<deployment>/<cluster>/<severity>/<rule>`, and the group."""
-        group = [] if self.group is None else [dimension_value(self.group)]
-        return full_name(self.deployment, self.cluster, rule.name, *group)
-
-    def description(self, rule: Rule, where: str) -> str:
-        """Within what CloudWatch takes, however long the names are."""
-        owner = None if self.group is None else self.cluster.settings.owner_of(self.group)
-        shown = "" if owner is None else f"Owner: {_shortened(owner)}."
-        page = None if self.group is None else self.cluster.settings.runbook_of(self.group)
-        page = page or f"{self.cluster.alarms.manual_url or _MANUAL}#{rule.name}"
-        return _describe(str(self), rule, f"{shown} {where}".strip(), page)
-
-    @property
-    def shown(self) -> str:
-        """The dashboard that shows it, nothing where the cluster has none."""
-        named = dashboard_name(self.cluster.name, self.deployment)
-        return f"Dashboard: {named}." if self.cluster.settings.dashboard else ""
-
-    def __str__(self) -> str:
-        if self.group is None:
-            return f"Cluster {self.cluster.name}"
-        return f"Group {_shortened(dimension_value(self.group))} of {self.cluster.name}"
-
-
-@dataclass(frozen=True, slots=True)
-class SharedSubject:
-    """The daily report or the messages of a deployment: `word` in names, `shown` in sentences."""
+    `word` is a cluster's name, or what stands for it; `shown` begins sentences, `owner` is nobody's
+    where it is empty. `page` says what to do about any alarm, None: `manual` does about each.
+    `warm_up_minutes` is the time until data must be there, in a first deploy.
+    """
 
     deployment: str
     word: str
     shown: str
+    group: str | None = None
+    owner: str = ""
+    page: str | None = None
+    manual: str = _MANUAL
     warm_up_minutes: int
 
     def name(self, rule: Rule) -> str:
-        """`<deployment>/<word>/<severity>/<rule>`."""
-        return alarm_name(self.deployment, self.word, rule.severity, rule.name)
+        """`<deployment>/<word>/<severity>/<rule>`, and the group."""
+        return full_name(self.deployment, self.word, rule, self.group)
+
+    def construct_id(self, rule: Rule) -> str:
+        """Returns the id of the rule's alarm in its scope."""
+        word = pascal_case(rule.name)
+        return word if self.group is None else id_of(word, self.group)
 
     def description(self, rule: Rule, where: str) -> str:
-        """With its section in the manual."""
-        return _describe(self.shown, rule, where, f"{_MANUAL}#{rule.name}")
+        """Returns severity, meaning, what to do first, `where` to look and the page.
+
+        It is within what CloudWatch takes, however long the names are.
+        """
+        severity = f"{rule.severity.capitalize()}. " if rule.severity in (URGENT, NOTICE) else ""
+        page = self.page or f"{self.manual}#{rule.name}"
+        first = f"{severity}{self.shown}: {rule.meaning}"
+        parts = (first, rule.to_do, self.owner, where, f"See {page}")
+        return " ".join(part for part in parts if part)
+
+
+def subject_of(
+    cluster: ClusterFacts, group: str | None = None, deployment: str = DEPLOYMENT
+) -> Subject:
+    """Returns a cluster, or one group in it, as one deployment watches it."""
+    shown, owner, page = f"Cluster {cluster.name}", None, None
+    if group is not None:
+        shown = f"Group {_shortened(dimension_value(group))} of {cluster.name}"
+        owner, page = cluster.settings.owner_of(group), cluster.settings.runbook_of(group)
+    return Subject(
+        deployment=deployment,
+        word=cluster.name,
+        shown=shown,
+        group=group,
+        owner="" if owner is None else f"Owner: {_shortened(owner)}.",
+        page=page,
+        manual=cluster.alarms.manual_url or _MANUAL,
+        # The first run, and what the stack takes until then.
+        warm_up_minutes=_DEPLOY_MINUTES + cluster.settings.interval_minutes,
+    )
 
 
 def rule_alarm(
     scope: Construct,
-    construct_id: str,
     *,
     rule: Rule,
     subject: Subject,
@@ -177,6 +166,7 @@ def rule_alarm(
         "treat_missing_data": cloudwatch.TreatMissingData[rule.missing.name],
     }
     bound = rule.threshold if threshold is None else threshold
+    construct_id = subject.construct_id(rule)
     alarm: cloudwatch.Alarm
     if rule.name == ANOMALY.name:
         alarm = cloudwatch.AnomalyDetectionAlarm(
@@ -232,35 +222,22 @@ class ClusterAlarms:
 
     def make_releases(self) -> dict[str, cloudwatch.Alarm]:
         """The deployment alarms by group, which nothing mutes."""
-        made = {}
-        for group, rule in deployment_rules(self.cluster):
-            subject = ClusterSubject(self.cluster, group, self.name)
-            made[group] = rule_alarm(
-                self.scope,
-                id_of(pascal_case(rule.name), group),
-                rule=rule,
-                subject=subject,
-                metric=LagMetrics(self.cluster).of_group(rule.metric, group),
-                recipients=self.recipients.of_group(self.cluster, group),
-                where=subject.shown,
-            )
-        return made
+        rules = deployment_rules(self.cluster)
+        return {group: self._of_group(self.scope, group, rule) for group, rule in rules}
 
     def _mute(self, alarms: Sequence[cloudwatch.IAlarm]) -> None:
         """Makes the rules of the configured windows, after the alarms that they name."""
+        kind = cloudwatch.CfnAlarmMuteRule
         for number, (keys, names) in enumerate(muted_alarms(self.cluster, self.name)):
             expression, duration = keys.schedule
-            rule = cloudwatch.CfnAlarmMuteRule(
+            schedule = kind.ScheduleProperty(expression=expression, duration=duration)
+            rule = kind(
                 self.scope,
                 f"Mute{number}",
                 name=alarm_name(self.name, self.cluster.name, "mute", str(number)),
                 description=keys.reason,
-                rule=cloudwatch.CfnAlarmMuteRule.RuleProperty(
-                    schedule=cloudwatch.CfnAlarmMuteRule.ScheduleProperty(
-                        expression=expression, duration=duration
-                    )
-                ),
-                mute_targets=cloudwatch.CfnAlarmMuteRule.MuteTargetsProperty(alarm_names=names),
+                rule=kind.RuleProperty(schedule=schedule),
+                mute_targets=kind.MuteTargetsProperty(alarm_names=names),
             )
             rule.node.add_dependency(*alarms)
 
@@ -272,16 +249,9 @@ class ClusterAlarms:
         range, which is somewhat longer than three runs.
         """
         scope = Construct(self.scope, "Reporter")
+        where = f"Log: {self.log_group.log_group_name}."
         for rule in reporter_rules(self.cluster):
-            alarm = rule_alarm(
-                scope,
-                pascal_case(rule.name),
-                rule=rule,
-                subject=ClusterSubject(self.cluster, deployment=self.name),
-                metric=self._of_reporter(rule),
-                recipients=self.recipients,
-                where=f"Log: {self.log_group.log_group_name}.",
-            )
+            alarm = self._of_cluster(scope, rule, self._of_reporter(rule), where=where)
             # Made after the function and gone before it, as a network interface takes its time.
             alarm.node.add_dependency(self.function)
             yield alarm
@@ -290,14 +260,12 @@ class ClusterAlarms:
         metrics = LagMetrics(self.cluster)
         if rule.namespace is None:
             return metrics.of_reporter(rule.metric)
-        if rule.namespace == LAMBDA:
-            dimensions = {"FunctionName": self.function.function_name}
-        else:
-            dimensions = {"LogGroupName": self.log_group.log_group_name}
         return cloudwatch.Metric(
             namespace=rule.namespace,
             metric_name=rule.metric,
-            dimensions_map=dimensions,
+            dimensions_map={"FunctionName": self.function.function_name}
+            if rule.namespace == LAMBDA
+            else {"LogGroupName": self.log_group.log_group_name},
             statistic=MAXIMUM,
             period=metrics.period,
         )
@@ -312,22 +280,22 @@ class ClusterAlarms:
         alarms"]. Of more than 500 groups some are not seen.
         """
         scopes: dict[str, Construct] = {}
+        by_otlp = self.cluster.settings.by_otlp
         for rule in query_rules(self.cluster):
             place = "AnyUnusual" if rule.name == ANY_UNUSUAL.name else "AnyGroup"
             if place not in scopes:
                 scopes[place] = Construct(self.scope, place)
-            by_otlp = self.cluster.settings.by_otlp
             yield (self._by_promql if by_otlp else self._by_query)(scopes[place], rule)
 
     def _by_promql(self, scope: Construct, rule: Rule) -> cloudwatch.IAlarm:
         """An alarm with a contributor for each group that breaches, if it is not apart."""
-        subject = ClusterSubject(self.cluster, deployment=self.name)
+        subject = subject_of(self.cluster, deployment=self.name)
         pending, recovery = find_periods(self.cluster, rule)
         alarm = cloudwatch.PromQLAlarm(
             scope,
-            pascal_case(rule.name),
+            subject.construct_id(rule),
             alarm_name=subject.name(rule),
-            alarm_description=subject.description(rule, subject.shown),
+            alarm_description=subject.description(rule, self._shown),
             query=promql_query(self.cluster, rule),
             evaluation_interval=LagMetrics(self.cluster).period,
             pending_period=Duration.minutes(pending),
@@ -339,76 +307,81 @@ class ClusterAlarms:
     def _by_query(self, scope: Construct, rule: Rule) -> cloudwatch.IAlarm:
         """An alarm on all groups that are not apart."""
         cluster, metrics = self.cluster, LagMetrics(self.cluster)
-        subject = ClusterSubject(cluster, deployment=self.name)
         named = groups_apart(cluster, rule)
-        return rule_alarm(
-            scope,
-            pascal_case(rule.name),
-            rule=within_sight(rule, cluster.settings.interval_minutes),
-            subject=subject,
-            metric=_query(
-                query_groups(rule, metrics.namespace, cluster.name, named), metrics.period
-            ),
-            recipients=replace(self.recipients, recovered=False),
-            where=subject.shown,
-        )
+        query = query_groups(rule, metrics.namespace, cluster.name, named)
+        seen = within_sight(rule, cluster.settings.interval_minutes)
+        return self._of_cluster(scope, seen, _query(query, metrics.period), recovered=False)
 
     def _named_groups(self) -> Iterator[cloudwatch.IAlarm]:
         """On thresholds, then on what is usual."""
-        metrics = LagMetrics(self.cluster)
         scopes = {
             is_learnt: Construct(self.scope, "Anomalies" if is_learnt else "Groups")
             for is_learnt in (False, True)
         }
         for group, rule, threshold in group_rules(self.cluster):
-            subject = ClusterSubject(self.cluster, group, self.name)
-            yield rule_alarm(
-                scopes[rule.name == ANOMALY.name],
-                id_of(pascal_case(rule.name), group),
-                rule=rule,
-                subject=subject,
-                metric=metrics.of_group(rule.metric, group),
-                recipients=self.recipients.of_group(self.cluster, group),
-                where=subject.shown,
-                threshold=threshold,
-            )
+            yield self._of_group(scopes[rule.name == ANOMALY.name], group, rule, threshold)
 
     def _brokers(self) -> Iterator[cloudwatch.IAlarm]:
         """On the brokers' own metrics, which MSK publishes without charge."""
-        cluster = self.cluster
-        subject = ClusterSubject(cluster, deployment=self.name)
         scope = Construct(self.scope, "Brokers")
-        for rule in broker_rules(cluster):
-            yield rule_alarm(
-                scope,
-                pascal_case(rule.name),
-                rule=rule,
-                subject=subject,
-                metric=_query(
-                    query_brokers(rule, cluster.reach.msk_name or ""),
-                    Duration.minutes(rule.minutes or 1),
-                ),
-                recipients=self.recipients,
-                where=subject.shown,
-            )
+        for rule in broker_rules(self.cluster):
+            query = query_brokers(rule, self.cluster.reach.msk_name or "")
+            metric = _query(query, Duration.minutes(rule.minutes or 1))
+            yield self._of_cluster(scope, rule, metric)
+
+    @property
+    def _shown(self) -> str:
+        """Returns the dashboard that shows the cluster; nothing where it has none."""
+        named = dashboard_name(self.cluster.name, self.name)
+        return f"Dashboard: {named}." if self.cluster.settings.dashboard else ""
+
+    def _of_group(
+        self, scope: Construct, group: str, rule: Rule, threshold: float | None = None
+    ) -> cloudwatch.Alarm:
+        return rule_alarm(
+            scope,
+            rule=rule,
+            subject=subject_of(self.cluster, group, self.name),
+            metric=LagMetrics(self.cluster).of_group(rule.metric, group),
+            recipients=self.recipients.of_group(self.cluster, group),
+            where=self._shown,
+            threshold=threshold,
+        )
+
+    def _of_cluster(
+        self,
+        scope: Construct,
+        rule: Rule,
+        metric: cloudwatch.IMetric,
+        *,
+        where: str | None = None,
+        recovered: bool = True,
+    ) -> cloudwatch.Alarm:
+        recipients = replace(self.recipients, recovered=recovered and self.recipients.recovered)
+        return rule_alarm(
+            scope,
+            rule=rule,
+            subject=subject_of(self.cluster, deployment=self.name),
+            metric=metric,
+            recipients=recipients,
+            where=self._shown if where is None else where,
+        )
 
 
 def report_alarm(
-    scope: Construct, construct_id: str, *, recipients: Recipients, job_name: str, name: str
+    scope: Construct, *, recipients: Recipients, job_name: str, name: str
 ) -> cloudwatch.IAlarm:
     """On the daily report of the deployment `name`, which may also never start."""
-    subject = SharedSubject(
-        deployment=name,
-        word="daily-report",
-        shown="The daily report",
-        # It first runs on the next day, and the alarm may see an hour of the day before.
-        warm_up_minutes=REPORT_MISSING.periods * 60,
-    )
     return rule_alarm(
         scope,
-        construct_id,
         rule=REPORT_MISSING,
-        subject=subject,
+        subject=Subject(
+            deployment=name,
+            word="daily-report",
+            shown="The daily report",
+            # It first runs on the next day, and the alarm may see an hour of the day before.
+            warm_up_minutes=REPORT_MISSING.periods * 60,
+        ),
         metric=cloudwatch.Metric(
             namespace=contract.NAMESPACE,
             metric_name=REPORT_MISSING.metric,
@@ -431,7 +404,7 @@ def message_alarms(
     name: str,
 ) -> tuple[cloudwatch.IAlarm, ...]:
     """On status messages of the deployment `name`; that on silence only if it is wanted."""
-    subject = SharedSubject(
+    subject = Subject(
         deployment=name,
         word="status-messages",
         shown="Messages on a changed status",
@@ -441,7 +414,6 @@ def message_alarms(
     return tuple(
         rule_alarm(
             scope,
-            pascal_case(rule.name),
             rule=rule,
             subject=subject,
             metric=function.metric(
@@ -468,13 +440,6 @@ def _warm_up(alarm: cloudwatch.Alarm, minutes: int) -> None:
     resource.warm_up_configuration = cloudwatch.CfnAlarm.WarmUpConfigurationProperty(
         warm_up_period_duration_in_minutes=minutes
     )
-
-
-def _describe(subject: str, rule: Rule, where: str, page: str) -> str:
-    """A rule in words, its severity first and the page of what to do last."""
-    severity = f"{rule.severity.capitalize()}. " if rule.severity in (URGENT, NOTICE) else ""
-    parts = (f"{severity}{subject}: {rule.meaning}", rule.to_do, where, f"See {page}")
-    return " ".join(part for part in parts if part)
 
 
 def _shortened(name: str) -> str:

@@ -11,8 +11,8 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
-from kafka_lag_cdk.acknowledgements import acknowledge_runtime
-from kafka_lag_cdk.log_groups import make_log_group
+from kafka_lag_cdk.acknowledgements import acknowledge_function
+from kafka_lag_cdk.lambdas import make_log_group
 from kafka_lag_cdk.rights import allow, role_with
 
 _ANSWERS_WITHIN_SECONDS = 300
@@ -65,5 +65,5 @@ class BootstrapServers(Construct):
             timeout=Duration.minutes(1),
             log_group=log_group,
         )
-        acknowledge_runtime(function)
+        acknowledge_function(function)
         return function

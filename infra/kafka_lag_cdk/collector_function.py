@@ -15,15 +15,13 @@ from tempfile import TemporaryDirectory
 from aws_cdk import ArnFormat, Duration, Fn, Stack, Token
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
-from aws_cdk import aws_logs as logs
 from aws_cdk import aws_scheduler as scheduler
 from constructs import Construct
 
 from kafka_lag import contract
-from kafka_lag_cdk.acknowledgements import acknowledge_runtime
+from kafka_lag_cdk.acknowledgements import acknowledge_function
 from kafka_lag_cdk.broker_lookup import BootstrapServers
-from kafka_lag_cdk.collector_code import ARCHITECTURES, RUNTIMES
-from kafka_lag_cdk.log_groups import make_log_group
+from kafka_lag_cdk.lambdas import ARCHITECTURES, RUNTIMES, make_log_group
 from kafka_lag_cdk.network import CollectorNetwork
 from kafka_lag_cdk.props import Iam, WatchedCluster
 from kafka_lag_cdk.rights import (
@@ -37,7 +35,6 @@ from kafka_lag_cdk.rights import (
 )
 from kafka_lag_config.document import CLOUDWATCH
 from kafka_lag_config.facts import CA_FILE, ClusterFacts
-from kafka_lag_config.settings import Function
 
 # What Secrets Manager puts behind a secret's name.
 _SIX = "-??????"
@@ -75,7 +72,7 @@ _EVENT_AGE = Duration.seconds(60)
 class CollectorFunction(Construct):
     """`function` and its `log_group`, in the brokers' VPC, with rights of its own.
 
-    The keys are those that encrypt `bucket` and the log, None where they are AWS's own.
+    The keys are those that encrypt `bucket`, a name, and the log, None where they are AWS's own.
     """
 
     def __init__(
@@ -92,26 +89,16 @@ class CollectorFunction(Construct):
     ) -> None:
         super().__init__(scope, construct_id)
         self._cluster, self._facts, settings = cluster, facts, facts.settings.function
-        self._bucket_key_arn, self._log_key_arn = bucket_key_arn, log_key_arn
         self.log_group = make_log_group(self, days=settings.log_days, key_arn=log_key_arn)
-        self.function = self._new_function(settings, bucket, code)
-        if settings.python == "3.13":
-            acknowledge_runtime(self.function)
-
-    def _new_function(
-        self, settings: Function, bucket: str, code: lambda_.Code
-    ) -> lambda_.Function:
-        cluster, facts = self._cluster, self._facts
-        network = CollectorNetwork(self, "Network", network=cluster.network, cluster=facts)
-        role = collector_role(
+        network = CollectorNetwork(self, "Network", cluster=cluster, facts=facts)
+        bucket_arn = f"arn:{Stack.of(scope).partition}:s3:::{bucket}"
+        role = role_with(
             self,
-            cluster=cluster,
-            facts=facts,
-            bucket=bucket,
-            bucket_key_arn=self._bucket_key_arn,
-            log_group=self.log_group,
+            (*self._rights(bucket_arn), *using_key(bucket_key_arn, bucket_arn, writes=True)),
+            service="lambda.amazonaws.com",
+            description=f"Lag collector of {cluster.name}",
         )
-        function = lambda_.Function(
+        self.function = lambda_.Function(
             self,
             "Function",
             description=f"Consumer lag of {cluster.name}",
@@ -120,9 +107,9 @@ class CollectorFunction(Construct):
             code=code,
             handler="kafka_lag.collect_lag.handler",
             layers=[_document_layer(self, facts)],
-            environment=self._environment(bucket),
+            environment=self._environment(bucket, log_key_arn),
             role=role,
-            vpc=cluster.network.vpc,
+            vpc=cluster.vpc,
             vpc_subnets=network.subnets,
             security_groups=[network.group],
             memory_size=settings.memory_mb,
@@ -133,10 +120,10 @@ class CollectorFunction(Construct):
             retry_attempts=0,
             max_event_age=_EVENT_AGE,
         )
-        deny_interfaces(self, role, function.function_arn)
-        return function
+        acknowledge_function(self.function, is_newest=settings.python == "3.14")
+        self._deny_interfaces(role)
 
-    def _environment(self, bucket: str) -> dict[str, str]:
+    def _environment(self, bucket: str, log_key_arn: str | None) -> dict[str, str]:
         variables = {
             contract.ENV_CONFIG: f"/opt/{_FOLDER}/{_DOCUMENT}",
             contract.ENV_BUCKET: bucket,
@@ -148,20 +135,70 @@ class CollectorFunction(Construct):
             variables[contract.ENV_SECRET_ID] = reach.secret_arn
         servers = ",".join(reach.servers)
         if not servers:
-            variables[contract.ENV_BOOTSTRAP_SERVERS] = self._ask_msk()
-        elif Token.is_unresolved(servers):
+            servers = BootstrapServers(
+                self,
+                "BootstrapServers",
+                name=self._facts.name,
+                arn=reach.arn or "",
+                way_in=reach.way_in,
+                log_key_arn=log_key_arn,
+            ).servers
+        if Token.is_unresolved(servers):
             variables[contract.ENV_BOOTSTRAP_SERVERS] = servers
         return variables
 
-    def _ask_msk(self) -> str:
-        return BootstrapServers(
-            self,
-            "BootstrapServers",
-            name=self._facts.name,
-            arn=self._facts.reach.arn or "",
-            way_in=self._facts.reach.way_in,
-            log_key_arn=self._log_key_arn,
-        ).servers
+    def _deny_interfaces(self, role: iam.IRole) -> None:
+        """Keeps the function's own code from the network interfaces that Lambda makes in its name.
+
+        A policy of its own, as the function waits for the role with all that is in it.
+        """
+        own_code = {"lambda:SourceFunctionArn": self.function.function_arn}
+        denial = iam.PolicyStatement(
+            effect=iam.Effect.DENY,
+            actions=list(_INTERFACES),
+            resources=["*"],
+            conditions={"ArnEquals": own_code},
+        )
+        iam.Policy(self, "OwnCode", roles=[role], statements=[denial])
+
+    def _rights(self, bucket_arn: str) -> Iterator[Right]:
+        cluster, stack = self._cluster, Stack.of(self)
+        yield writing(self.log_group)
+        yield allow(
+            *_INTERFACES,
+            on="*",
+            because="Lambda makes the function's network interfaces in its name: their ids are not "
+            "known before, and Describe takes no resource at all",
+        )
+        yield from _on_bucket(cluster.name, bucket_arn)
+        if secret := cluster.secret:
+            yield allow("secretsmanager:GetSecretValue", on=secret.secret_arn)
+            if key := secret.encryption_key:
+                through = {
+                    "kms:ViaService": f"secretsmanager.{stack.region}.{stack.url_suffix}",
+                    "kms:EncryptionContext:SecretARN": secret.secret_arn,
+                }
+                yield allow("kms:Decrypt", on=key.key_arn, conditions={"StringEquals": through})
+        if isinstance(cluster.login, Iam):
+            yield from _on_cluster(cluster.arn or "")
+        yield from self._on_sinks()
+
+    def _on_sinks(self) -> Iterator[Right]:
+        """Yields the rights to publish and to read the secret for that; none for the log."""
+        settings = self._facts.settings
+        anywhere = any(each.sigv4 for each in settings.otlp_endpoints)
+        if anywhere or CLOUDWATCH in settings.sink_names:
+            yield publishing_metrics(None if anywhere else settings.namespace)
+        secrets = (each.headers_secret for each in settings.otlp_endpoints)
+        for secret in dict.fromkeys(filter(None, secrets)):
+            by_name = Stack.of(self).format_arn(
+                service="secretsmanager",
+                resource="secret",
+                resource_name=f"{secret}{_SIX}",
+                arn_format=ArnFormat.COLON_RESOURCE_NAME,
+            )
+            arn = secret if secret.startswith("arn:") else by_name
+            yield allow("secretsmanager:GetSecretValue", on=arn)
 
 
 def _document_layer(scope: Construct, cluster: ClusterFacts) -> lambda_.LayerVersion:
@@ -197,126 +234,41 @@ def _document_layer(scope: Construct, cluster: ClusterFacts) -> lambda_.LayerVer
         )
 
 
-class CollectorSchedule(Construct):
-    """A schedule for the function; switched off, but there, while the cluster is paused.
+def schedule(scope: Construct, *, cluster: ClusterFacts, function: lambda_.IFunction) -> None:
+    """Makes a schedule for the function; switched off, but there, while the cluster is paused.
 
     Cron and not rate, whose minutes do not begin on the minute. Its role may invoke this
     function and no version of it, which the target of CDK's own would add.
     """
-
-    def __init__(
-        self,
-        scope: Construct,
-        construct_id: str,
-        *,
-        cluster: ClusterFacts,
-        function: lambda_.IFunction,
-    ) -> None:
-        super().__init__(scope, construct_id)
-        role = role_with(
-            self,
-            [allow("lambda:InvokeFunction", on=function.function_arn)],
-            service="scheduler.amazonaws.com",
-            conditions={"StringEquals": {"aws:SourceAccount": Stack.of(self).account}},
-        )
-        scheduler.CfnSchedule(
-            self,
-            "Schedule",
-            description=f"Lag collector of {cluster.name}",
-            state="DISABLED" if cluster.settings.paused else "ENABLED",
-            schedule_expression=cron_of(cluster.settings.interval_minutes),
-            flexible_time_window=scheduler.CfnSchedule.FlexibleTimeWindowProperty(mode="OFF"),
-            target=scheduler.CfnSchedule.TargetProperty(
-                arn=function.function_arn,
-                role_arn=role.role_arn,
-                input=_event_of(cluster),
-                retry_policy=_NO_RETRIES,
-            ),
-        )
+    role = role_with(
+        scope,
+        [allow("lambda:InvokeFunction", on=function.function_arn)],
+        service="scheduler.amazonaws.com",
+        conditions={"StringEquals": {"aws:SourceAccount": Stack.of(scope).account}},
+    )
+    event = {
+        contract.EVENT_CLUSTER: cluster.name,
+        contract.EVENT_SCHEDULED_TIME: _SCHEDULED_TIME,
+    }
+    scheduler.CfnSchedule(
+        scope,
+        "Schedule",
+        description=f"Lag collector of {cluster.name}",
+        state="DISABLED" if cluster.settings.paused else "ENABLED",
+        schedule_expression=cron_of(cluster.settings.interval_minutes),
+        flexible_time_window=scheduler.CfnSchedule.FlexibleTimeWindowProperty(mode="OFF"),
+        target=scheduler.CfnSchedule.TargetProperty(
+            arn=function.function_arn,
+            role_arn=role.role_arn,
+            input=json.dumps(event),
+            retry_policy=_NO_RETRIES,
+        ),
+    )
 
 
 def cron_of(minutes: int) -> str:
     """Returns the cron expression for every so many minutes, from the full hour on."""
     return f"cron({_MINUTES.get(minutes, f'0/{minutes}')} * * * ? *)"
-
-
-def _event_of(cluster: ClusterFacts) -> str:
-    event = {
-        contract.EVENT_CLUSTER: cluster.name,
-        contract.EVENT_SCHEDULED_TIME: _SCHEDULED_TIME,
-    }
-    return json.dumps(event)
-
-
-def collector_role(
-    scope: Construct,
-    *,
-    cluster: WatchedCluster,
-    facts: ClusterFacts,
-    bucket: str,
-    bucket_key_arn: str | None,
-    log_group: logs.ILogGroup,
-) -> iam.Role:
-    """Makes the role of one cluster's collector; `bucket` is a name."""
-    arn = f"arn:{Stack.of(scope).partition}:s3:::{bucket}"
-    return role_with(
-        scope,
-        (
-            *_rights(scope, cluster, facts, arn, log_group),
-            *using_key(bucket_key_arn, arn, writes=True),
-        ),
-        service="lambda.amazonaws.com",
-        description=f"Lag collector of {cluster.name}",
-    )
-
-
-def deny_interfaces(scope: Construct, role: iam.IRole, function_arn: str) -> None:
-    """Keeps the function's own code from the network interfaces that Lambda makes in its name.
-
-    A policy of its own, as the function waits for the role with all that is in it.
-    """
-    iam.Policy(
-        scope,
-        "OwnCode",
-        roles=[role],
-        statements=[
-            iam.PolicyStatement(
-                effect=iam.Effect.DENY,
-                actions=list(_INTERFACES),
-                resources=["*"],
-                conditions={"ArnEquals": {"lambda:SourceFunctionArn": function_arn}},
-            )
-        ],
-    )
-
-
-def _rights(
-    scope: Construct,
-    cluster: WatchedCluster,
-    facts: ClusterFacts,
-    bucket_arn: str,
-    log_group: logs.ILogGroup,
-) -> Iterator[Right]:
-    yield writing(log_group)
-    yield allow(
-        *_INTERFACES,
-        on="*",
-        because="Lambda makes the function's network interfaces in its name: their ids are not "
-        "known before, and Describe takes no resource at all",
-    )
-    yield from _on_bucket(cluster.name, bucket_arn)
-    if secret := cluster.secret:
-        yield allow("secretsmanager:GetSecretValue", on=secret.secret_arn)
-        if key := secret.encryption_key:
-            stack = Stack.of(scope)
-            through = {
-                "kms:ViaService": f"secretsmanager.{stack.region}.{stack.url_suffix}",
-                "kms:EncryptionContext:SecretARN": secret.secret_arn,
-            }
-            yield allow("kms:Decrypt", on=key.key_arn, conditions={"StringEquals": through})
-    if isinstance(cluster.login, Iam):
-        yield from _on_cluster(cluster.arn or "")
-    yield from sink_rights(scope, facts)
 
 
 def _on_bucket(cluster: str, arn: str) -> Iterator[Right]:
@@ -348,25 +300,3 @@ def _within(arn: str, kind: str) -> str:
     colons, slashes = Fn.split(":", arn), Fn.split("/", arn)
     place = ":".join(Fn.select(at, colons) for at in range(5))
     return f"{place}:{kind}/{Fn.select(1, slashes)}/{Fn.select(2, slashes)}"
-
-
-def sink_rights(scope: Construct, cluster: ClusterFacts) -> Iterator[Right]:
-    """Yields the rights to publish and to read the secret for that; none for the log."""
-    settings = cluster.settings
-    anywhere = any(each.sigv4 for each in settings.otlp_endpoints)
-    if anywhere or CLOUDWATCH in settings.sink_names:
-        yield publishing_metrics(None if anywhere else settings.namespace)
-    secrets = (each.headers_secret for each in settings.otlp_endpoints)
-    for secret in dict.fromkeys(filter(None, secrets)):
-        yield allow("secretsmanager:GetSecretValue", on=_arn(scope, secret))
-
-
-def _arn(scope: Construct, secret: str) -> str:
-    if secret.startswith("arn:"):
-        return secret
-    return Stack.of(scope).format_arn(
-        service="secretsmanager",
-        resource="secret",
-        resource_name=f"{secret}{_SIX}",
-        arn_format=ArnFormat.COLON_RESOURCE_NAME,
-    )

@@ -9,6 +9,7 @@ user guide, "CloudWatch search expression syntax"]; the worst lines of those are
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
@@ -19,7 +20,7 @@ from constructs import Construct
 from kafka_lag import contract
 from kafka_lag.contract.dimensions import dimension_value
 from kafka_lag_cdk.metrics import MAXIMUM, LagMetrics
-from kafka_lag_cdk.names import DEPLOYMENT, dashboard_name
+from kafka_lag_cdk.names import dashboard_name
 from kafka_lag_config.alarm_rules import BUSY_PERCENT, FULL_PERCENT, MSK
 from kafka_lag_config.facts import ClusterFacts, FollowingService
 
@@ -92,45 +93,40 @@ _WARNINGS_QUERY = (
 )
 
 
-class ClusterDashboard(Construct):
-    """`dashboard` of `cluster`, with the health of its collector's `function`.
+def make_dashboard(
+    scope: Construct,
+    *,
+    cluster: ClusterFacts,
+    function: lambda_.IFunction,
+    log_group: logs.ILogGroup,
+    alarms: Sequence[cloudwatch.IAlarm],
+    scaling_alarms: Sequence[cloudwatch.IAlarm],
+    name: str,
+    workgroup: str | None,
+) -> cloudwatch.Dashboard:
+    """Makes the dashboard of `cluster`, with the health of its collector's `function`.
 
     `alarms` are shown with their states, first of all; `scaling_alarms` beside the services, as
     one of them is in ALARM whenever there is little to do. MSK's own metrics of brokers are there
     where the cluster's ARN has its name, but not of MSK Serverless, which shows no brokers.
     `name` is the deployment's, `workgroup` Athena's, None where there is none.
     """
-
-    def __init__(
-        self,
-        scope: Construct,
-        construct_id: str,
-        *,
-        cluster: ClusterFacts,
-        function: lambda_.IFunction,
-        log_group: logs.ILogGroup,
-        alarms: Sequence[cloudwatch.IAlarm] = (),
-        scaling_alarms: Sequence[cloudwatch.IAlarm] = (),
-        name: str = DEPLOYMENT,
-        workgroup: str | None = None,
-    ) -> None:
-        super().__init__(scope, construct_id)
-        metrics = LagMetrics(cluster)
-        header = _header(cluster, log_group=log_group.log_group_name, workgroup=workgroup)
-        self.dashboard = cloudwatch.Dashboard(
-            self,
-            "Dashboard",
-            dashboard_name=dashboard_name(cluster.name, name),
-            default_interval=_TIME_RANGE,
-            widgets=[
-                [cloudwatch.TextWidget(markdown=header, width=_WHOLE, height=_HEIGHT)],
-                *_alarm_states("Alarms", alarms),
-                *_group_rows(cluster, metrics),
-                *_scaling_rows(cluster, metrics, scaling_alarms),
-                *_reporter_rows(cluster, metrics, function, log_group),
-                *_broker_rows(cluster),
-            ],
-        )
+    metrics = LagMetrics(cluster)
+    header = _header(cluster, log_group=log_group.log_group_name, workgroup=workgroup)
+    return cloudwatch.Dashboard(
+        scope,
+        "Dashboard",
+        dashboard_name=dashboard_name(cluster.name, name),
+        default_interval=_TIME_RANGE,
+        widgets=[
+            [cloudwatch.TextWidget(markdown=header, width=_WHOLE, height=_HEIGHT)],
+            *_alarm_states("Alarms", alarms),
+            *_group_rows(cluster, metrics),
+            *_scaling_rows(cluster, metrics, scaling_alarms),
+            *_reporter_rows(cluster, metrics, function, log_group),
+            *_broker_rows(cluster),
+        ],
+    )
 
 
 def _header(cluster: ClusterFacts, *, log_group: str, workgroup: str | None) -> str:
@@ -162,16 +158,22 @@ def _group_rows(cluster: ClusterFacts, metrics: LagMetrics) -> list[Row]:
         width=_WHOLE,
         maximum=max(contract.GROUP_STATUS_VALUES.values()),
     )
+    horizon = cluster.settings.risk_horizon_hours * 3_600.0
+    retention_risk = _graph(
+        "Retention risk: time until unread records are deleted (no line: none soon, or unknown)",
+        _search(metrics, contract.TIME_TO_DATA_LOSS, lowest=True),
+        width=_WHOLE,
+        unit=_SECONDS,
+        maximum=_HORIZONS_SHOWN * horizon,
+        marks=[("at risk below", horizon)],
+    )
+    by_topic = [_lag_row(metrics, "group and topic", _BY_TOPIC)]
     return [
         _heading(_NAMED_GROUPS if cluster.settings.by_otlp else "Groups"),
         [status],
         _lag_row(metrics, "group", _BY_GROUP, _service_level_marks(service_levels)),
-        *(
-            [_lag_row(metrics, "group and topic", _BY_TOPIC)]
-            if cluster.published_levels.topics
-            else []
-        ),
-        [_retention_risk(cluster, metrics)],
+        *(by_topic if cluster.published_levels.topics else []),
+        [retention_risk],
         *_switched_rows(cluster, metrics),
         *_service_level_rows(cluster, metrics, service_levels),
     ]
@@ -186,18 +188,6 @@ def _lag_row(
         _graph(f"Lag by {of}", lag, unit=_RECORDS),
         _graph(f"Time lag by {of}", time_lag, unit=_SECONDS, marks=marks),
     ]
-
-
-def _retention_risk(cluster: ClusterFacts, metrics: LagMetrics) -> cloudwatch.IWidget:
-    horizon = cluster.settings.risk_horizon_hours * 3_600.0
-    return _graph(
-        "Retention risk: time until unread records are deleted (no line: none soon, or unknown)",
-        _search(metrics, contract.TIME_TO_DATA_LOSS, lowest=True),
-        width=_WHOLE,
-        unit=_SECONDS,
-        maximum=_HORIZONS_SHOWN * horizon,
-        marks=[("at risk below", horizon)],
-    )
 
 
 def _switched_rows(cluster: ClusterFacts, metrics: LagMetrics) -> list[Row]:
@@ -292,24 +282,22 @@ def _reporter_rows(
 ) -> list[Row]:
     """Returns rows on the runs, what they could not do, the function, and its warnings."""
 
-    def own(title: str, *names: str) -> cloudwatch.IWidget:
-        return _graph(title, *(metrics.of_reporter(name) for name in names), width=_THIRD)
+    def own(title: str, *names: str, **options: Any) -> cloudwatch.IWidget:
+        lines = [metrics.of_reporter(name) for name in names]
+        return _graph(title, *lines, width=_THIRD, **options)
 
-    def of_lambda(title: str, *names: str) -> cloudwatch.IWidget:
-        lines = [function.metric(name, statistic="Sum", period=_MINUTE) for name in names]
-        return _graph(title, *lines, width=_THIRD)
+    def of_lambda(
+        title: str, *names: str, statistic: str = "Sum", unit: str | None = None
+    ) -> cloudwatch.IWidget:
+        lines = [function.metric(name, statistic=statistic, period=_MINUTE) for name in names]
+        return _graph(title, *lines, width=_THIRD, unit=unit)
 
+    deadline = [("deadline", cluster.settings.deadline_seconds)]
     return [
         _heading("The reporter"),
         [
             own("Successful runs: 1 each", contract.COLLECTOR_SUCCESS),
-            _graph(
-                "Duration of a run",
-                metrics.of_reporter(contract.COLLECTOR_DURATION),
-                width=_THIRD,
-                unit=_SECONDS,
-                marks=[("deadline", cluster.settings.deadline_seconds)],
-            ),
+            own("Duration of a run", contract.COLLECTOR_DURATION, unit=_SECONDS, marks=deadline),
             own("Groups read", contract.GROUPS_READ),
         ],
         [
@@ -326,12 +314,7 @@ def _reporter_rows(
         ],
         [
             of_lambda("Function: invocations, errors", "Invocations", "Errors"),
-            _graph(
-                "Function: duration",
-                function.metric("Duration", statistic=MAXIMUM, period=_MINUTE),
-                width=_THIRD,
-                unit="milliseconds",
-            ),
+            of_lambda("Function: duration", "Duration", statistic=MAXIMUM, unit="milliseconds"),
             of_lambda("Function: throttled, dropped", "Throttles", "AsyncEventsDropped"),
         ],
         [

@@ -42,6 +42,12 @@ def collect_configured(
     """Makes the collector of a configured cluster; imports its ids and ARNs, looks none up."""
     vpc, alarms = cluster.vpc, cluster.alarms
     ids, brokers = list(vpc.subnets), vpc.brokers_security_group
+    group_of = ec2.SecurityGroup.from_security_group_id
+    topics = {
+        word: import_topic(scope, word, arn)
+        for word, arn in (("AlarmTopic", alarms.topic), ("OwnNotices", alarms.notice_topic))
+        if arn
+    }
     return LagCollector(
         scope,
         construct_id,
@@ -56,9 +62,9 @@ def collect_configured(
             private_subnet_ids=ids,
             private_subnet_route_table_ids=[_UNKNOWN] * len(ids),
         ),
-        brokers=_import_group(scope, "Brokers", brokers) if brokers else None,
+        brokers=group_of(scope, "Brokers", brokers) if brokers else None,
         endpoint_groups=[
-            _import_group(scope, f"Endpoint{index}", known)
+            group_of(scope, f"Endpoint{index}", known)
             for index, known in enumerate(vpc.endpoint_security_groups)
         ],
         existing_endpoints=vpc.existing_endpoints,
@@ -72,10 +78,8 @@ def collect_configured(
         login=_import_login(scope, cluster.auth),
         settings=cluster,
         alarms=alarms,
-        alarm_topic=import_topic(scope, "AlarmTopic", alarms.topic) if alarms.topic else None,
-        notice_topic=(
-            import_topic(scope, "OwnNotices", alarms.notice_topic) if alarms.notice_topic else None
-        ),
+        alarm_topic=topics.get("AlarmTopic"),
+        notice_topic=topics.get("OwnNotices"),
         owner_topics={
             owner: import_topic(scope, f"OwnerTopic{index}", arn)
             for index, (owner, arn) in enumerate(alarms.owner_topics.items())
@@ -88,10 +92,6 @@ def collect_configured(
         recovered=recovered,
         package=package,
     )
-
-
-def _import_group(scope: Construct, construct_id: str, known: str) -> ec2.ISecurityGroup:
-    return ec2.SecurityGroup.from_security_group_id(scope, construct_id, known)
 
 
 def _import_login(scope: Construct, auth: Auth) -> Login:

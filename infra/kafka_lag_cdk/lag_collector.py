@@ -14,13 +14,12 @@ from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_sns as sns
 from constructs import Construct
 
-from kafka_lag.contract.dimensions import dimension_value
 from kafka_lag_cdk.acknowledgements import warn
 from kafka_lag_cdk.alarms import ClusterAlarms, Recipients
-from kafka_lag_cdk.collector_code import collector_code
-from kafka_lag_cdk.collector_function import CollectorFunction, CollectorSchedule
-from kafka_lag_cdk.dashboard import ClusterDashboard
+from kafka_lag_cdk.collector_function import CollectorFunction, schedule
+from kafka_lag_cdk.dashboard import make_dashboard
 from kafka_lag_cdk.lag_reports import LagReports
+from kafka_lag_cdk.lambdas import collector_code
 from kafka_lag_cdk.names import SharedNames
 from kafka_lag_cdk.names import construct_id as id_of
 from kafka_lag_cdk.notifications import let_alarms_in
@@ -28,13 +27,12 @@ from kafka_lag_cdk.props import (
     Endpoint,
     Login,
     Msk,
-    Network,
     NewEndpoints,
     ServiceScaling,
     WatchedCluster,
 )
 from kafka_lag_cdk.scaling import ScaledService
-from kafka_lag_config.alarm_rules import RELEASE, full_name
+from kafka_lag_config.alarm_rules import RELEASE, configured, full_name
 from kafka_lag_config.doubts import find_doubts
 from kafka_lag_config.settings import AlarmSettings, CollectorSettings
 
@@ -102,33 +100,35 @@ class LagCollector(Construct):
         package: Path | None = None,
     ) -> None:
         super().__init__(scope, construct_id)
-        network = Network(
-            vpc=vpc,
-            subnets=subnets,
-            brokers=brokers,
-            endpoints=endpoint_groups,
-            existing_endpoints=existing_endpoints,
-            nat=nat,
-            new_endpoints=new_endpoints,
-        )
         self._cluster = WatchedCluster(
             name=name,
-            network=network,
+            vpc=vpc,
             login=login,
-            settings=CollectorSettings() if settings is None else settings,
-            alarms=AlarmSettings() if alarms is None else alarms,
             msk=msk,
             bootstrap_servers=bootstrap_servers,
             broker_ports=broker_ports,
+            subnets=subnets,
+            brokers=brokers,
+            endpoint_groups=endpoint_groups,
+            existing_endpoints=existing_endpoints,
+            nat=nat,
+            new_endpoints=new_endpoints,
+            settings=CollectorSettings() if settings is None else settings,
+            alarms=AlarmSettings() if alarms is None else alarms,
             services=services,
             alarm_topic=alarm_topic,
             notice_topic=notice_topic,
             owner_topics=owner_topics or {},
         )
-        self.facts = facts = self._cluster.check(self.node.path)
-        shared = reports.names if isinstance(reports, LagReports) else reports
-        self._name = shared.name
-        self._workgroup = shared.name if shared.queries else None
+        self.facts = self._cluster.check(self.node.path)
+        self._shared = reports.names if isinstance(reports, LagReports) else reports
+        self._make(recovered, package)
+        expected = reports.expect(self.facts) if isinstance(reports, LagReports) else ()
+        for doubt in (*find_doubts(self.facts), *expected):
+            warn(self, doubt, f"{name}: ")
+
+    def _make(self, recovered: bool, package: Path | None) -> None:
+        facts, shared = self.facts, self._shared
         collector = CollectorFunction(
             self,
             "Collector",
@@ -140,32 +140,25 @@ class LagCollector(Construct):
             log_key_arn=shared.log_key_arn,
         )
         self.function, self.log_group = collector.function, collector.log_group
-        CollectorSchedule(self, "Schedule", cluster=facts, function=self.function)
-        alarms_of_cluster = ClusterAlarms(
+        schedule(Construct(self, "Schedule"), cluster=facts, function=self.function)
+        alarms = ClusterAlarms(
             scope=self,
             cluster=facts,
             function=self.function,
             log_group=self.log_group,
-            recipients=self._recipients(shared, recovered),
-            name=self._name,
+            recipients=self._recipients(recovered),
+            name=shared.name,
         )
-        self.alarms = alarms_of_cluster.make()
-        self.deployment_alarms = alarms_of_cluster.make_releases()
-        for each in services:
-            service = each.service
+        self.alarms, self.deployment_alarms = alarms.make(), alarms.make_releases()
+        for each in self._cluster.services:
+            service, groups = each.service, each.scaling.groups
             if each.apart or not isinstance(service, ecs.BaseService):
                 continue
             if _is_deployed_by_ecs(service):
-                for group in each.scaling.groups:
-                    if group in self.deployment_alarms:
-                        self.roll_back(service, group)
+                for group in (group for group in groups if group in self.deployment_alarms):
+                    self.roll_back(service, group)
         self.scaling_alarms = tuple(self._scale_services())
         self.dashboard = self._make_dashboard() if facts.settings.dashboard else None
-        doubts = [*find_doubts(facts)]
-        if isinstance(reports, LagReports):
-            doubts += reports.expect(facts)
-        for doubt in doubts:
-            warn(self, doubt, f"{name}: ")
 
     def roll_back(self, service: ecs.BaseService, group: str) -> None:
         """Lets ECS roll a deployment of the service back by the alarm on a group that it reads as.
@@ -181,7 +174,8 @@ class LagCollector(Construct):
                 f"{path} is not deployed by ECS, which rolls nothing else back; name the alarm "
                 "where it is deployed, such as in CodeDeploy's deployment group"
             )
-        # Set beneath `enable_deployment_alarms`, which adds nothing to a service that has alarms.
+        # `enable_deployment_alarms` adds nothing to a service that has alarms, and nothing public
+        # reads those that it has.
         own = service._deployment_alarms
         there: list[str] = []
         if own is not None and own.enable is True:
@@ -192,15 +186,16 @@ class LagCollector(Construct):
                 )
             there = own.alarm_names
         # By its name: a service of another stack, which this one scales, cannot refer to it.
-        name = full_name(self._name, self.facts, RELEASE.name, dimension_value(group))
+        rule = configured(self.facts, RELEASE)
+        name = full_name(self._shared.name, self.facts.name, rule, group)
         service._deployment_alarms = ecs.CfnService.DeploymentAlarmsProperty(
             alarm_names=[*dict.fromkeys((*there, name))], enable=True, rollback=True
         )
         if Stack.of(service) == Stack.of(self):
             service.node.add_dependency(alarm)
 
-    def _recipients(self, shared: SharedNames, recovered: bool) -> Recipients:
-        cluster = self._cluster
+    def _recipients(self, recovered: bool) -> Recipients:
+        cluster, shared = self._cluster, self._shared
         own = (cluster.alarm_topic, cluster.notice_topic, *cluster.owner_topics.values())
         for topic in dict.fromkeys(each for each in own if each is not None):
             let_alarms_in(self, topic)
@@ -221,21 +216,20 @@ class LagCollector(Construct):
                     id_of("Scaling", following.service.known_as),
                     cluster=self.facts,
                     following=following,
-                    name=self._name,
+                    name=self._shared.name,
                 ).alarms
 
     def _make_dashboard(self) -> cloudwatch.Dashboard:
-        return ClusterDashboard(
-            self,
-            "Dashboard",
+        return make_dashboard(
+            Construct(self, "Dashboard"),
             cluster=self.facts,
             function=self.function,
             log_group=self.log_group,
             alarms=self.alarms,
             scaling_alarms=self.scaling_alarms,
-            name=self._name,
-            workgroup=self._workgroup,
-        ).dashboard
+            name=self._shared.name,
+            workgroup=self._shared.name if self._shared.queries else None,
+        )
 
 
 def _is_deployed_by_ecs(service: ecs.BaseService) -> bool:

@@ -17,12 +17,12 @@ from kafka_lag_cdk.acknowledgements import warn
 from kafka_lag_cdk.alarms import Recipients, report_alarm
 from kafka_lag_cdk.athena import make_athena
 from kafka_lag_cdk.bucket import DataBucket
-from kafka_lag_cdk.collector_code import collector_code
+from kafka_lag_cdk.lambdas import collector_code
 from kafka_lag_cdk.names import DEPLOYMENT, SharedNames
 from kafka_lag_cdk.notifications import (
     ChatChannels,
     Topics,
-    job_failure_rule,
+    report_failures,
     topics_of,
 )
 from kafka_lag_cdk.packaging import glue_package
@@ -87,164 +87,145 @@ class LagReports(Construct):
         doubts: Iterable[Doubt] | None = None,
     ) -> None:
         super().__init__(scope, construct_id)
-        settings = settings or SharedSettings()
-        self._clusters = frozenset(clusters)
-        self._collected: list[ClusterFacts] = []
-        if doubts is None:
-            doubts = self._find_doubts(settings, topic)
-        for doubt in doubts:
+        self._name, self._settings = name, settings or SharedSettings()
+        self._package, self._watched = package, watched
+        self._clusters, self._collected = frozenset(clusters), list[ClusterFacts]()
+        for doubt in self._find_doubts(topic) if doubts is None else doubts:
             warn(self, doubt)
-        bucket = DataBucket(
+        self._bucket = DataBucket(
             self,
             "Data",
-            keep=settings.keep,
+            keep=self._settings.keep,
             existing=existing_bucket,
             key=bucket_key,
-            sends_events=settings.status_messages is not None,
-            compacted=settings.report.enabled,
+            sends_events=self._settings.status_messages is not None,
+            compacted=self._settings.report.enabled,
         ).bucket
         self._log_key_arn = log_key.key_arn if log_key else None
-        self._asset_key_arn = asset_key.key_arn if asset_key else None
         self.topics = Topics(
             self,
             "Alarms",
             name=name,
-            notify=settings.notify,
+            notify=self._settings.notify,
             existing=topic,
             key=topic_key,
-            reported=settings.reported,
+            reported=self._settings.reported,
         )
-        self._make_chats(name, settings, chat)
-        self.workgroup = self._make_queries(name, settings, bucket, clusters)
-        self.job_name = self._make_daily_report(name, settings, bucket, report_package, watched)
-        self.names = SharedNames(
-            bucket=bucket.bucket_name,
-            topic_arn=self.topics.alarms.topic_arn,
-            notice_topic_arn=self.topics.notices.topic_arn,
-            name=name,
-            queries=self.workgroup is not None,
-            bucket_key_arn=bucket.encryption_key.key_arn if bucket.encryption_key else None,
-            log_key_arn=self._log_key_arn,
-        )
-        self.views = self._make_views(settings, bucket, package)
-        self.status_messages = self._make_status_messages(settings, bucket, package, watched)
+        self._make_chats(chat)
+        self.workgroup = self._make_queries(clusters)
+        self.job_name = self._make_daily_report(report_package, asset_key)
+        self.names = self._name_all()
+        self.views = self._make_views()
+        self.status_messages = self._make_status_messages()
 
     def expect(self, cluster: ClusterFacts) -> list[Doubt]:
         """Registers a cluster with its owners. Returns the warnings about it."""
         self._collected.append(cluster)
-        doubts: list[Doubt] = []
-        if self.workgroup and cluster.name not in self._clusters:
-            doubts += find_unlisted(cluster.name)
-        return doubts
+        is_listed = cluster.name in self._clusters or not self.workgroup
+        return [] if is_listed else [*find_unlisted(cluster.name)]
 
-    def _find_doubts(self, settings: SharedSettings, topic: sns.ITopic | None) -> Iterator[Doubt]:
+    def _find_doubts(self, topic: sns.ITopic | None) -> Iterator[Doubt]:
         """Returns warnings about an app's settings; those about owners come at synthesis."""
-        if settings.notify.owners:
-            Aspects.of(self).add(_UnknownOwners(self, settings.notify, self._collected))
+        if self._settings.notify.owners:
+            notify = self._settings.notify
+            Aspects.of(self).add(_UnknownOwners(self, notify, self._collected))
         return find_unheard(
-            settings,
+            self._settings,
             _SETTINGS,
             ["each cluster without a topic of its own"],
             "give LagReports a topic of yours",
             has_topic=topic is not None,
         )
 
-    def _make_chats(self, name: str, settings: SharedSettings, chat: Sequence[str] | None) -> None:
-        here = Stack.of(self).region
+    def _name_all(self) -> SharedNames:
+        key = self._bucket.encryption_key
+        return SharedNames(
+            bucket=self._bucket.bucket_name,
+            topic_arn=self.topics.alarms.topic_arn,
+            notice_topic_arn=self.topics.notices.topic_arn,
+            name=self._name,
+            queries=self.workgroup is not None,
+            bucket_key_arn=key.key_arn if key else None,
+            log_key_arn=self._log_key_arn,
+        )
+
+    def _make_chats(self, chat: Sequence[str] | None) -> None:
+        here, reported = Stack.of(self).region, self._settings.reported
         shown: list[sns.ITopic] = []
         for region in [here] if chat is None else chat:
             shown += (
                 self.topics.of_chats()
                 if region == here
-                else topics_of(self, name, region, existing=None, reported=settings.reported)
+                else topics_of(self, self._name, region, existing=None, reported=reported)
             )
-        if shown and settings.notify.has_chats:
-            ChatChannels(self, "Chat", notify=settings.notify, topics=shown)
+        if shown and self._settings.notify.has_chats:
+            ChatChannels(self, "Chat", notify=self._settings.notify, topics=shown)
 
-    def _make_queries(
-        self, name: str, settings: SharedSettings, bucket: s3.IBucket, clusters: Sequence[str]
-    ) -> str | None:
+    def _make_queries(self, clusters: Sequence[str]) -> str | None:
         """Makes the tables and queries. Returns the workgroup's name."""
-        if settings.athena is None:
+        if self._settings.athena is None:
             return None
         return make_athena(
             self,
-            bucket=bucket,
+            bucket=self._bucket,
             clusters=clusters,
-            keep=settings.keep,
-            settings=settings.athena,
-            name=name,
+            keep=self._settings.keep,
+            settings=self._settings.athena,
+            name=self._name,
         )
 
-    def _make_daily_report(
-        self,
-        name: str,
-        settings: SharedSettings,
-        bucket: s3.IBucket,
-        package: Path | None,
-        watched: bool,
-    ) -> str | None:
+    def _make_daily_report(self, package: Path | None, asset_key: kms.IKey | None) -> str | None:
         """Makes the daily report. Returns the job's name."""
-        if not settings.report.enabled:
+        if not self._settings.report.enabled:
             return None
-        job = DailyReport(
+        job_name = DailyReport(
             self,
             "DailyReport",
-            bucket=bucket,
-            report=settings.report,
-            keep=settings.keep,
+            bucket=self._bucket,
+            report=self._settings.report,
+            keep=self._settings.keep,
             package=package or glue_package(),
-            name=name,
+            name=self._name,
             topics=self.topics,
             log_key_arn=self._log_key_arn,
-            asset_key_arn=self._asset_key_arn,
-        )
-        job_failure_rule(self, "ReportFailed", job_name=job.job_name, topics=self.topics)
-        if watched:
+            asset_key_arn=asset_key.key_arn if asset_key else None,
+        ).job_name
+        report_failures(self, job_name=job_name, topics=self.topics)
+        if self._watched:
             report_alarm(
                 self,
-                "ReportMissing",
-                recipients=Recipients(self.topics.notices, settings.notify.recovered),
-                job_name=job.job_name,
-                name=name,
+                recipients=Recipients(self.topics.notices, self._settings.notify.recovered),
+                job_name=job_name,
+                name=self._name,
             )
-        return job.job_name
+        return job_name
 
-    def _make_views(
-        self, settings: SharedSettings, bucket: s3.IBucket, package: Path | None
-    ) -> LagViews | None:
-        if settings.views is None:
+    def _make_views(self) -> LagViews | None:
+        if self._settings.views is None:
             return None
-        code = collector_code(Function(), package)
         return LagViews(
             self,
             "Views",
-            views=settings.views,
-            bucket=bucket,
-            code=code,
+            views=self._settings.views,
+            bucket=self._bucket,
+            code=collector_code(Function(), self._package),
             log_key_arn=self._log_key_arn,
         )
 
-    def _make_status_messages(
-        self,
-        settings: SharedSettings,
-        bucket: s3.IBucket,
-        package: Path | None,
-        watched: bool,
-    ) -> StatusNotifier | None:
-        if settings.status_messages is None:
+    def _make_status_messages(self) -> StatusNotifier | None:
+        if self._settings.status_messages is None:
             return None
         return StatusNotifier(
             self,
             "StatusMessages",
-            settings=settings.status_messages,
-            bucket=bucket,
+            settings=self._settings.status_messages,
+            bucket=self._bucket,
             topics=self.topics,
-            code=collector_code(Function(), package),
-            chats=settings.notify.has_chats,
-            recovered=settings.notify.recovered,
-            silence=watched,
-            name=self.names.name,
+            code=collector_code(Function(), self._package),
+            chats=self._settings.notify.has_chats,
+            recovered=self._settings.notify.recovered,
+            silence=self._watched,
+            name=self._name,
             log_key_arn=self._log_key_arn,
         )
 

@@ -9,7 +9,7 @@ from aws_cdk import Stack
 from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
 
-from kafka_lag_cdk.props import Network, NewEndpoints
+from kafka_lag_cdk.props import NewEndpoints, WatchedCluster
 from kafka_lag_config.facts import ClusterFacts
 
 _PORTS = {"http": 80, "https": 443}
@@ -24,29 +24,29 @@ class CollectorNetwork(Construct):
     """
 
     def __init__(
-        self, scope: Construct, construct_id: str, *, network: Network, cluster: ClusterFacts
+        self, scope: Construct, construct_id: str, *, cluster: WatchedCluster, facts: ClusterFacts
     ) -> None:
         super().__init__(scope, construct_id)
-        self.subnets = ec2.SubnetSelection(subnets=network.chosen().subnets)
+        self.subnets = ec2.SubnetSelection(subnets=cluster.chosen_subnets().subnets)
         self.group = ec2.SecurityGroup(
             self,
             "Group",
-            vpc=network.vpc,
+            vpc=cluster.vpc,
             description=f"Lag collector of {cluster.name}: out to brokers and AWS, nothing in",
             allow_all_outbound=False,
         )
-        for first, last in cluster.reach.ports:
-            self._open_brokers(network.brokers, first, last)
+        for first, last in facts.reach.ports:
+            self._open_brokers(cluster.brokers, first, last)
         # The S3 gateway is reached at S3's public addresses, whose list only AWS knows.
         https = ec2.Port.tcp(_HTTPS)
         self.group.add_egress_rule(ec2.Peer.any_ipv4(), https, "to AWS and OTLP endpoints")
-        for index, known in enumerate(network.endpoints):
+        for index, known in enumerate(cluster.endpoint_groups):
             group = self._by_id(f"Endpoint{index}", known)
             group.add_ingress_rule(self.group, https, "lag collector to the endpoint")
-        for port in sink_ports(cluster):
+        for port in sink_ports(facts):
             self.group.add_egress_rule(ec2.Peer.any_ipv4(), ec2.Port.tcp(port), "to OTLP endpoints")
-        if network.new_endpoints and network.new_endpoints.kinds:
-            VpcEndpoints(self, "Endpoints", wanted=network.new_endpoints, vpc=network.vpc)
+        if cluster.new_endpoints and cluster.new_endpoints.kinds:
+            VpcEndpoints(self, "Endpoints", wanted=cluster.new_endpoints, vpc=cluster.vpc)
 
     def _open_brokers(self, brokers: ec2.ISecurityGroup | None, first: int, last: int) -> None:
         port = ec2.Port.tcp_range(first, last) if first != last else ec2.Port.tcp(first)

@@ -26,7 +26,7 @@ from kafka_lag_cdk.names import ALARMS, NOTICES, REPORTS, topic_name
 from kafka_lag_cdk.names import construct_id as id_of
 from kafka_lag_cdk.rights import Right, allow, for_own_account, role_with
 from kafka_lag_config.physical_names import digest
-from kafka_lag_config.shared import Notify, Slack, Teams
+from kafka_lag_config.shared import Notify
 
 _ALARM_SERVICE, _EVENT_SERVICE = "cloudwatch.amazonaws.com", "events.amazonaws.com"
 _KEY_ACTIONS = ("kms:Decrypt", "kms:GenerateDataKey*")
@@ -135,26 +135,17 @@ class Topics(Construct):
                 self._subscription("EmailReports", self.reports, "email", address, None)
         for address in notify.https:
             self._subscription("Https", self.alarms, "https", address, INCIDENTS)
-        if self.reports is not None:
-            for (protocol, address), owners in notify.pagers_of_owners().items():
-                self._subscribe_owners(self.reports, protocol, address, owners, notify)
-
-    def _subscribe_owners(
-        self,
-        topic: sns.ITopic,
-        protocol: str,
-        address: str,
-        owners: Sequence[str],
-        notify: Notify,
-    ) -> None:
-        """Subscribes `owners` to the status messages that page one of them, by SNS's own filter."""
-        paged: dict[str, Any] = {contract.ATTRIBUTE_PAGE_OWNERS: list(owners)}
-        ended = {contract.ATTRIBUTE_END_OWNERS: list(owners)}
-        policy = {"$or": [paged, ended]} if notify.recovered else paged
-        # Named as one without a filter is: who becomes the one or the other keeps the resource. A
-        # new one would be made before the old one goes, and SNS refuses it.
-        word = f"{protocol.capitalize()}Reports"
-        self._subscription(word, topic, protocol, address, policy, scope=_ATTRIBUTES)
+        if self.reports is None:
+            return
+        for (protocol, address), owners in notify.pagers_of_owners().items():
+            # To the status messages that page one of them, by SNS's own filter.
+            paged: dict[str, Any] = {contract.ATTRIBUTE_PAGE_OWNERS: list(owners)}
+            ended = {contract.ATTRIBUTE_END_OWNERS: list(owners)}
+            policy = {"$or": [paged, ended]} if notify.recovered else paged
+            # Named as one without a filter is: who becomes the one or the other keeps the resource.
+            # A new one would be made before the old one goes, and SNS refuses it.
+            word = f"{protocol.capitalize()}Reports"
+            self._subscription(word, self.reports, protocol, address, policy, scope=_ATTRIBUTES)
 
     def _subscription(
         self,
@@ -203,55 +194,45 @@ class ChatChannels(Construct):
         topics: Sequence[sns.ITopic],
     ) -> None:
         super().__init__(scope, construct_id)
-        self._topics = list(topics)
-        self._policy = self._view_only()
+        # CloudWatch knows no finer resource for reading metrics and graphs.
+        looking = iam.PolicyStatement(actions=list(_VIEW_ALARMS), resources=["*"])
+        policy = iam.ManagedPolicy(
+            self,
+            "Looking",
+            description="A chat channel that shows alarms may look at them and draw their metric",
+            statements=[looking],
+        )
+        acknowledge_wildcard(policy, "*", "reading metrics and their graphs has no finer resource")
         self.role = iam.Role(
             self,
             "Role",
             assumed_by=iam.ServicePrincipal(_CHAT_SERVICE),
             description="People in a chat channel that shows alarms of consumer lag",
-            managed_policies=[self._policy],
+            managed_policies=[policy],
         )
         for slack in notify.slack:
-            self._slack(slack)
+            chatbot.SlackChannelConfiguration(
+                self,
+                id_of("Slack", slack.name),
+                slack_channel_configuration_name=slack.name,
+                slack_workspace_id=slack.workspace_id,
+                slack_channel_id=slack.channel_id,
+                notification_topics=list(topics),
+                role=self.role,
+                guardrail_policies=[policy],
+            )
         for teams in notify.teams:
-            self._teams(teams)
-
-    def _view_only(self) -> iam.ManagedPolicy:
-        policy = iam.ManagedPolicy(
-            self,
-            "Looking",
-            description="A chat channel that shows alarms may look at them and draw their metric",
-            # CloudWatch knows no finer resource for reading metrics and graphs.
-            statements=[iam.PolicyStatement(actions=list(_VIEW_ALARMS), resources=["*"])],
-        )
-        acknowledge_wildcard(policy, "*", "reading metrics and their graphs has no finer resource")
-        return policy
-
-    def _slack(self, channel: Slack) -> None:
-        chatbot.SlackChannelConfiguration(
-            self,
-            id_of("Slack", channel.name),
-            slack_channel_configuration_name=channel.name,
-            slack_workspace_id=channel.workspace_id,
-            slack_channel_id=channel.channel_id,
-            notification_topics=self._topics,
-            role=self.role,
-            guardrail_policies=[self._policy],
-        )
-
-    def _teams(self, channel: Teams) -> None:
-        chatbot.CfnMicrosoftTeamsChannelConfiguration(
-            self,
-            id_of("Teams", channel.name),
-            configuration_name=channel.name,
-            team_id=channel.team_id,
-            teams_channel_id=channel.channel_id,
-            teams_tenant_id=channel.tenant_id,
-            sns_topic_arns=[topic.topic_arn for topic in self._topics],
-            iam_role_arn=self.role.role_arn,
-            guardrail_policies=[self._policy.managed_policy_arn],
-        )
+            chatbot.CfnMicrosoftTeamsChannelConfiguration(
+                self,
+                id_of("Teams", teams.name),
+                configuration_name=teams.name,
+                team_id=teams.team_id,
+                teams_channel_id=teams.channel_id,
+                teams_tenant_id=teams.tenant_id,
+                sns_topic_arns=[topic.topic_arn for topic in topics],
+                iam_role_arn=self.role.role_arn,
+                guardrail_policies=[policy.managed_policy_arn],
+            )
 
 
 def let_alarms_in(scope: Construct, topic: sns.ITopic, *, known: kms.IKey | None = None) -> None:
@@ -320,10 +301,8 @@ def topics_of(
     ]
 
 
-def job_failure_rule(
-    scope: Construct, construct_id: str, *, job_name: str, topics: Topics
-) -> events.Rule:
-    """Makes a rule that sends a report when a run of the daily report's Glue job ends badly.
+def report_failures(scope: Construct, *, job_name: str, topics: Topics) -> None:
+    """Sends a report when a run of the daily report's Glue job ends badly.
 
     The message is of the form that AWS's chat integration shows; others read its two sentences.
     It has no words of the job's own, which may hold quotes that break it.
@@ -333,7 +312,7 @@ def job_failure_rule(
     """
     rule = events.Rule(
         scope,
-        construct_id,
+        "ReportFailed",
         description="The daily report of consumer lag was not made",
         event_pattern=events.EventPattern(
             source=["aws.glue"],
@@ -342,7 +321,7 @@ def job_failure_rule(
         ),
     )
     if topics.reports is None:
-        return rule
+        return
     role = role_with(
         rule,
         topics.publishing_reports(),
@@ -350,31 +329,22 @@ def job_failure_rule(
         conditions=for_own_account(rule),
         description="Sends that the daily report of consumer lag was not made",
     )
+    name, state, run = (
+        events.EventField.from_path(f"$.detail.{field}")
+        for field in ("jobName", "state", "jobRunId")
+    )
+    content = {
+        "textType": "client-markdown",
+        "title": f"Kafka lag: no report, {name} is {state}",
+        "description": f"Run {run} in {Stack.of(scope).region} did not finish. Its log in Glue "
+        "says why; start the job again for the same date. See docs/report.md#the-daily-report.",
+    }
+    message = {"version": "1.0", "source": "custom", "content": content}
     rule.add_target(
         targets.SnsTopic(
             topics.reports,
-            message=_failure_message(scope),
+            message=events.RuleTargetInput.from_object(message),
             authorize_using_role=True,
             role=role.without_policy_updates(),
         )
-    )
-    return rule
-
-
-def _failure_message(scope: Construct) -> events.RuleTargetInput:
-    name = events.EventField.from_path("$.detail.jobName")
-    state = events.EventField.from_path("$.detail.state")
-    run = events.EventField.from_path("$.detail.jobRunId")
-    region = Stack.of(scope).region
-    return events.RuleTargetInput.from_object(
-        {
-            "version": "1.0",
-            "source": "custom",
-            "content": {
-                "textType": "client-markdown",
-                "title": f"Kafka lag: no report, {name} is {state}",
-                "description": f"Run {run} in {region} did not finish. Its log in Glue says why; "
-                "start the job again for the same date. See docs/report.md#the-daily-report.",
-            },
-        }
     )

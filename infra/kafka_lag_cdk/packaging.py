@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Self, cast, get_args
+from typing import Literal, Self
 
 
 def _cache() -> Path:
@@ -40,13 +40,7 @@ _FOLDERS_RETAINED = 3
 UNPACKED_LIMIT = 250_000_000
 
 Architecture = Literal["arm64", "x86_64"]
-ARCHITECTURES: tuple[Architecture, ...] = get_args(Architecture)
-_MACHINES = {"arm64": "aarch64", "x86_64": "x86_64"}
-
-# Runtimes whose C library (glibc 2.34) is new enough for pyarrow's wheels, which ask for 2.28.
-DEPLOYABLE = ("3.12", "3.13", "3.14")
-# The oldest that this project supports; its Lambda runtime is too old, this machine is not.
-_PYTHONS = ("3.11", *DEPLOYABLE)
+_MACHINES: dict[Architecture, str] = {"arm64": "aarch64", "x86_64": "x86_64"}
 
 # boto3 and what it needs come with Lambda's Python. jmespath does too, only there it belongs to
 # boto3: powertools imports it, so it is held to the version that was tested.
@@ -106,31 +100,18 @@ class PackagingError(Exception):
 class Target:
     """A Python version, as in "3.13", and an architecture in Lambda's words.
 
-    Raises PackagingError for one that no package can be built for.
+    pyarrow's wheels ask for a C library (glibc 2.28) that runtimes have from Python 3.12 on.
     """
 
     python: str = "3.13"
     architecture: Architecture = "arm64"
 
-    def __post_init__(self) -> None:
-        if self.python not in _PYTHONS:
-            raise PackagingError(
-                f"There are no packages for Python {self.python!r}: choose one of "
-                f"{', '.join(DEPLOYABLE)}."
-            )
-        if self.architecture not in ARCHITECTURES:
-            raise PackagingError(
-                f"Lambda has no architecture {self.architecture!r}: choose one of "
-                f"{', '.join(ARCHITECTURES)}."
-            )
-
     @classmethod
     def here(cls) -> Self:
         """This interpreter on this machine: what a test can run, not what is deployed."""
-        names = {machine: name for name, machine in _MACHINES.items()} | {"arm64": "arm64"}
-        machine = platform.machine()
+        is_arm = platform.machine() in ("arm64", "aarch64")
         version = f"{sys.version_info.major}.{sys.version_info.minor}"
-        return cls(version, cast("Architecture", names.get(machine, machine)))
+        return cls(version, "arm64" if is_arm else "x86_64")
 
     def __str__(self) -> str:
         """Part of a folder's name: after a dot CDK would see a file's ending."""

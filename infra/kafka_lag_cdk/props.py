@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeAlias, get_args
+from typing import Any, ClassVar, Literal, Protocol, TypeAlias, get_args
 
 from aws_cdk import Fn, IResource, Stack, Token
 from aws_cdk import aws_ec2 as ec2
@@ -43,52 +43,11 @@ class NewEndpoints:
     cidr: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Network:
-    """The collector's network in the words of LagCollector's properties."""
-
-    vpc: ec2.IVpc
-    subnets: ec2.SubnetSelection | Sequence[ec2.ISubnet] | None = None
-    brokers: ec2.ISecurityGroup | None = None
-    endpoints: Sequence[ec2.ISecurityGroup] = ()
-    existing_endpoints: Collection[Endpoint] = ()
-    nat: bool | None = None
-    new_endpoints: NewEndpoints | None = None
-
-    def chosen(self) -> ec2.SelectedSubnets:
-        """Returns the subnets that the collector runs in."""
-        chosen = self.subnets
-        if chosen is None:
-            return self.vpc.select_subnets()
-        if not isinstance(chosen, ec2.SubnetSelection):
-            return self.vpc.select_subnets(subnets=list(chosen))
-        return self.vpc.select_subnets(
-            availability_zones=chosen.availability_zones,
-            one_per_az=chosen.one_per_az,
-            subnet_filters=chosen.subnet_filters,
-            subnet_group_name=chosen.subnet_group_name,
-            subnets=chosen.subnets,
-            subnet_type=chosen.subnet_type,
-        )
-
-    def ways_out(self) -> WaysOut:
-        """Returns the ways from the subnets to AWS, as far as they are known."""
-        subnets, nat = self.chosen().subnets, self.nat
-        if nat is None:
-            with_egress = {subnet.node.path for subnet in self.vpc.private_subnets}
-            nat = all(subnet.node.path in with_egress for subnet in subnets)
-        made = self.new_endpoints
-        return WaysOut(
-            subnets=tuple(subnet.subnet_id for subnet in subnets),
-            nat=nat,
-            endpoints=frozenset(self.existing_endpoints).union(made.kinds if made else ()),
-            makes=made is not None,
-        )
-
-
 @dataclass(frozen=True, slots=True)
 class Iam:
     """Login with the collector's own role; needs the MSK cluster."""
+
+    way_in: ClassVar[str] = "iam"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +58,8 @@ class Scram:
     imported is imported with its whole ARN, and with that key.
     """
 
+    way_in: ClassVar[str] = "scram"
+
     secret: secretsmanager.ISecret
     mechanism: Literal["SCRAM-SHA-512", "SCRAM-SHA-256"] = "SCRAM-SHA-512"
 
@@ -106,6 +67,8 @@ class Scram:
 @dataclass(frozen=True, slots=True)
 class Tls:
     """Login with a client certificate: `certificate` and `private_key` of a secret, PEM."""
+
+    way_in: ClassVar[str] = "tls"
 
     secret: secretsmanager.ISecret
 
@@ -115,6 +78,11 @@ class NoLogin:
     """Brokers that ask for no login; over TLS unless `plaintext`."""
 
     plaintext: bool = False
+
+    @property
+    def way_in(self) -> str:
+        """Returns the type of the login, or `plaintext`."""
+        return "plaintext" if self.plaintext else "none"
 
 
 Login: TypeAlias = Iam | Scram | Tls | NoLogin
@@ -168,17 +136,23 @@ class WatchedCluster:
     """The objects of a cluster. LagCollector says what each is for."""
 
     name: str
-    network: Network
+    vpc: ec2.IVpc
     login: Login
-    settings: CollectorSettings = field(default_factory=CollectorSettings)
-    alarms: AlarmSettings = field(default_factory=AlarmSettings)
-    msk: Msk | None = None
-    bootstrap_servers: str | Sequence[str] = ()
-    broker_ports: Sequence[int] = ()
-    services: Sequence[ServiceScaling] = ()
-    alarm_topic: sns.ITopic | None = None
-    notice_topic: sns.ITopic | None = None
-    owner_topics: Mapping[str, sns.ITopic] = field(default_factory=dict)
+    msk: Msk | None
+    bootstrap_servers: str | Sequence[str]
+    broker_ports: Sequence[int]
+    subnets: ec2.SubnetSelection | Sequence[ec2.ISubnet] | None
+    brokers: ec2.ISecurityGroup | None
+    endpoint_groups: Sequence[ec2.ISecurityGroup]
+    existing_endpoints: Collection[Endpoint]
+    nat: bool | None
+    new_endpoints: NewEndpoints | None
+    settings: CollectorSettings
+    alarms: AlarmSettings
+    services: Sequence[ServiceScaling]
+    alarm_topic: sns.ITopic | None
+    notice_topic: sns.ITopic | None
+    owner_topics: Mapping[str, sns.ITopic]
 
     def check(self, path: str) -> ClusterFacts:
         """Returns the facts. Raises ConfigurationError, as a configuration file would."""
@@ -206,11 +180,10 @@ class WatchedCluster:
         )
 
     def _reach(self) -> Reach:
-        region = Stack.of(self.network.vpc).region
-        secret = self.secret
+        region, secret = Stack.of(self.vpc).region, self.secret
         return Reach(
-            way_in=self._way_in(),
-            ways_out=self.network.ways_out(),
+            way_in=self.login.way_in,
+            ways_out=self._ways_out(),
             arn=self.arn,
             msk_name=self._msk_name(),
             is_serverless=self._is_serverless(),
@@ -227,13 +200,12 @@ class WatchedCluster:
         """Yields faults of values that are not objects of CDK, such as an ARN in place of one."""
         if fault := find_name_fault(self.name):
             yield Fault(("name",), fault)
-        yield from _no_object(("vpc",), self.network.vpc, "vpc_id", "a VPC", "ec2.Vpc.from_lookup")
-        groups: dict[Place, Any] = {("brokers",): self.network.brokers}
-        groups |= {("endpoint_groups", i): each for i, each in enumerate(self.network.endpoints)}
+        yield from _no_object(("vpc",), self.vpc, "vpc_id", "a VPC", "ec2.Vpc.from_lookup")
+        groups: dict[Place, Any] = {("brokers",): self.brokers}
+        groups |= {("endpoint_groups", i): each for i, each in enumerate(self.endpoint_groups)}
         for place, group in groups.items():
-            if group is not None:
-                made = "ec2.SecurityGroup.from_security_group_id"
-                yield from _no_object(place, group, "security_group_id", "a security group", made)
+            made = "ec2.SecurityGroup.from_security_group_id"
+            yield from _no_object(place, group, "security_group_id", "a security group", made)
         login: Any = self.login
         if not isinstance(login, Login):
             yield Fault(("login",), "must be Iam(), Scram(secret), Tls(secret) or NoLogin()")
@@ -241,9 +213,7 @@ class WatchedCluster:
             made = "secretsmanager.Secret.from_secret_attributes, with its complete ARN and key"
             yield from _no_object(("login", "secret"), login.secret, "secret_arn", "a secret", made)
         for place, topic in self._topics().items():
-            if topic is not None:
-                made = "sns.Topic.from_topic_arn"
-                yield from _no_object(place, topic, "topic_arn", "a topic", made)
+            yield from _no_object(place, topic, "topic_arn", "a topic", "sns.Topic.from_topic_arn")
         for key, kind in (("settings", CollectorSettings), ("alarms", AlarmSettings)):
             if not isinstance(getattr(self, key), kind):
                 yield Fault((key,), f"must be {kind.__name__}(...)")
@@ -254,7 +224,7 @@ class WatchedCluster:
 
     def _unusable(self) -> Iterator[Fault]:
         """Yields the faults that a configuration would have, for objects that are known here."""
-        arn, region = self.arn, Stack.of(self.network.vpc).region
+        arn, region = self.arn, Stack.of(self.vpc).region
         if arn is not None and not Token.is_unresolved(arn):
             if not re.fullmatch(KAFKA_ARN, arn):
                 sentence = (
@@ -271,7 +241,7 @@ class WatchedCluster:
                 ("login", "secret"),
                 "must be whole, as rights are granted on it: import the secret by its complete ARN",
             )
-        if self.network.chosen().has_public:
+        if self.chosen_subnets().has_public:
             yield Fault(
                 ("subnets",), "must be private: a Lambda in a public one reaches no service of AWS"
             )
@@ -296,6 +266,34 @@ class WatchedCluster:
         for owner, topic in self.owner_topics.items():
             found[("owner_topics", owner)] = topic
         return found
+
+    def chosen_subnets(self) -> ec2.SelectedSubnets:
+        """Returns the subnets that the collector runs in."""
+        chosen = self.subnets
+        if chosen is None:
+            return self.vpc.select_subnets()
+        if not isinstance(chosen, ec2.SubnetSelection):
+            return self.vpc.select_subnets(subnets=list(chosen))
+        return self.vpc.select_subnets(
+            availability_zones=chosen.availability_zones,
+            one_per_az=chosen.one_per_az,
+            subnet_filters=chosen.subnet_filters,
+            subnet_group_name=chosen.subnet_group_name,
+            subnets=chosen.subnets,
+            subnet_type=chosen.subnet_type,
+        )
+
+    def _ways_out(self) -> WaysOut:
+        """Returns the ways from the subnets to AWS, as far as they are known."""
+        subnets, made = self.chosen_subnets().subnets, self.new_endpoints
+        with_egress = {subnet.node.path for subnet in self.vpc.private_subnets}
+        known = all(subnet.node.path in with_egress for subnet in subnets)
+        return WaysOut(
+            subnets=tuple(subnet.subnet_id for subnet in subnets),
+            nat=known if self.nat is None else self.nat,
+            endpoints=frozenset(self.existing_endpoints).union(made.kinds if made else ()),
+            makes=made is not None,
+        )
 
     @property
     def secret(self) -> secretsmanager.ISecret | None:
@@ -339,21 +337,9 @@ class WatchedCluster:
             return Fn.select(1, Fn.split("/", self.msk))
         return [*self.msk.split("/"), ""][1]
 
-    def _way_in(self) -> str:
-        """Returns the type of the login; `plaintext` without one."""
-        match self.login:
-            case Iam():
-                return "iam"
-            case Scram():
-                return "scram"
-            case Tls():
-                return "tls"
-            case NoLogin(plaintext):
-                return "plaintext" if plaintext else "none"
-
 
 def _no_object(place: Place, value: Any, key: str, what: str, made: str) -> Iterator[Fault]:
-    if not hasattr(value, key):
+    if value is not None and not hasattr(value, key):
         yield Fault(place, f"must be {what} of CDK, not {value!r}: made, or imported by {made}")
 
 

@@ -15,7 +15,7 @@ from constructs import Construct
 
 from kafka_lag import contract
 from kafka_lag_cdk.acknowledgements import acknowledge_nag, acknowledge_warning
-from kafka_lag_cdk.log_groups import make_log_group
+from kafka_lag_cdk.lambdas import make_log_group
 from kafka_lag_cdk.notifications import Topics
 from kafka_lag_cdk.rights import (
     Right,

@@ -22,10 +22,10 @@ from constructs import Construct
 
 from kafka_lag import contract
 from kafka_lag_cdk.alarms import Recipients, message_alarms
+from kafka_lag_cdk.lambdas import SnapshotReader
 from kafka_lag_cdk.names import DEPLOYMENT
 from kafka_lag_cdk.notifications import Topics
 from kafka_lag_cdk.rights import Right, allow, listing, using_key_of
-from kafka_lag_cdk.snapshot_reader import SnapshotReader
 from kafka_lag_config.shared import StatusMessages
 
 _HANDLER = "kafka_lag.notify_status.handler"

@@ -23,7 +23,7 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 from aws_cdk import App, CfnParameter, DefaultStackSynthesizer
 
 from kafka_lag_cdk.packaging import PackagingError
-from kafka_lag_cdk.stacks import ClusterStack, SharedStack, ViewsStack, stacks_of
+from kafka_lag_cdk.stacks import stacks_of
 from kafka_lag_config.cluster import Cluster
 from kafka_lag_config.deployment import Deployment
 from kafka_lag_config.faults import ConfigurationError
@@ -48,10 +48,10 @@ def write(deployment: Deployment, out: Path, package: Path | None = None) -> lis
     with TemporaryDirectory() as made:
         app = App(outdir=made, default_stack_synthesizer=_synthesizer(), context=_flags())
         for stack in stacks_of(app, deployment, package):
-            if isinstance(stack, SharedStack | ViewsStack | ClusterStack):
+            if stack.has_assets:
                 description = "Bucket that holds the assets"
                 CfnParameter(stack, BUCKET, type="String", description=description)
-            if isinstance(stack, ClusterStack):
+            if stack.cluster:
                 clusters[stack.artifact_id] = stack.cluster
         assembly = app.synth()
         _clear(out / "assets")

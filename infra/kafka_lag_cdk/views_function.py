@@ -17,8 +17,8 @@ from constructs import Construct
 
 from kafka_lag import contract
 from kafka_lag_cdk.acknowledgements import acknowledge_nag
+from kafka_lag_cdk.lambdas import SnapshotReader
 from kafka_lag_cdk.rights import Right, allow, listing, using_key_of
-from kafka_lag_cdk.snapshot_reader import SnapshotReader
 from kafka_lag_config.shared import Views
 
 _HANDLER = "kafka_lag.serve_lag.handler"

@@ -24,19 +24,15 @@ from kafka_lag_config.physical_names import alarm_name
 
 
 class Operator(Enum):
-    """Comparisons of a value with the threshold, in the words of the documentation."""
+    """Comparisons of a value with the threshold: as people write them, and CloudFormation does."""
 
-    AT_LEAST = ">="
-    ABOVE = ">"
-    BELOW = "<"
+    AT_LEAST = ">=", "GreaterThanOrEqualToThreshold"
+    ABOVE = ">", "GreaterThanThreshold"
+    BELOW = "<", "LessThanThreshold"
 
-
-# The same as CloudFormation has them.
-OPERATORS = {
-    Operator.AT_LEAST: "GreaterThanOrEqualToThreshold",
-    Operator.ABOVE: "GreaterThanThreshold",
-    Operator.BELOW: "LessThanThreshold",
-}
+    def __init__(self, sign: str, word: str) -> None:
+        self.sign = sign
+        self.word = word
 
 
 class Missing(Enum):
@@ -103,13 +99,13 @@ class Rule:
 
     name: str
     metric: str
-    operator: Operator
-    threshold: float | None
-    datapoints: int
-    periods: int
-    missing: Missing
     meaning: str
     to_do: str
+    operator: Operator = Operator.AT_LEAST
+    threshold: float | None = 1
+    datapoints: int = 3
+    periods: int = 5
+    missing: Missing = Missing.MISSING
     namespace: str | None = None
     minutes: int | None = None
     warm_up: bool = False
@@ -121,8 +117,6 @@ HEARTBEAT = Rule(
     name="heartbeat",
     metric=contract.COLLECTOR_SUCCESS,
     operator=Operator.BELOW,
-    threshold=1,
-    datapoints=3,
     periods=3,
     missing=Missing.BREACHING,
     meaning="No run has succeeded for a while, so alarms on groups cannot fire.",
@@ -134,11 +128,6 @@ HEARTBEAT = Rule(
 ERRORS = Rule(
     name="collector-errors",
     metric="Errors",
-    operator=Operator.AT_LEAST,
-    threshold=1,
-    datapoints=3,
-    periods=5,
-    missing=Missing.MISSING,
     meaning="Runs fail again and again. They still publish the values that they could read.",
     to_do="Read the function's log. Each failed run ends with one sentence that says why.",
     namespace=LAMBDA,
@@ -147,10 +136,6 @@ ERRORS = Rule(
 DROPPED = Rule(
     name="collector-dropped",
     metric="AsyncEventsDropped",
-    operator=Operator.AT_LEAST,
-    threshold=1,
-    datapoints=3,
-    periods=5,
     missing=Missing.NOT_BREACHING,
     meaning="Runs are missing, because they failed or could not start in time.",
     to_do="If collector-errors fires, too, follow that alarm. Otherwise check the function's "
@@ -161,10 +146,6 @@ DROPPED = Rule(
 PARSING = Rule(
     name="emf-parsing",
     metric="EMFParsingErrors",
-    operator=Operator.AT_LEAST,
-    threshold=1,
-    datapoints=3,
-    periods=5,
     missing=Missing.NOT_BREACHING,
     meaning="CloudWatch cannot read lines of metrics, so some are missing.",
     to_do="This is a fault of this software. Report it with a line of the log that contains _aws.",
@@ -174,10 +155,6 @@ PARSING = Rule(
 VALIDATION = Rule(
     name="emf-validation",
     metric="EMFValidationErrors",
-    operator=Operator.AT_LEAST,
-    threshold=1,
-    datapoints=3,
-    periods=5,
     missing=Missing.NOT_BREACHING,
     meaning="CloudWatch refuses names or values of metrics, so some are missing.",
     to_do="This is a fault of this software. Find a group that the snapshots have and CloudWatch "
@@ -188,11 +165,8 @@ VALIDATION = Rule(
 READING = Rule(
     name="reading",
     metric=contract.READ_ERRORS,
-    operator=Operator.AT_LEAST,
-    threshold=1,
     datapoints=10,
     periods=15,
-    missing=Missing.MISSING,
     meaning="Some brokers, groups or topics could not be read for a while. All others are right.",
     to_do="The function's log names them with the reason, which is a broker that is down or a "
     "missing right.",
@@ -201,11 +175,8 @@ READING = Rule(
 OMITTED = Rule(
     name="metrics-omitted",
     metric=contract.METRICS_OMITTED,
-    operator=Operator.AT_LEAST,
-    threshold=1,
     datapoints=10,
     periods=15,
-    missing=Missing.MISSING,
     meaning="There are more metrics than the budget allows, so some groups have no alarm.",
     to_do="Deny groups and topics that nobody needs, or raise levels.max_metrics.",
     counts=True,
@@ -213,11 +184,7 @@ OMITTED = Rule(
 STATUS = Rule(
     name="status",
     metric=contract.GROUP_STATUS,
-    operator=Operator.AT_LEAST,
     threshold=contract.GROUP_STATUS_VALUES[contract.ERR],
-    datapoints=3,
-    periods=5,
-    missing=Missing.MISSING,
     meaning=f"The group's consumer {_ERR}.",
     to_do=f"Look at the consumer. {_NOW} names the reason, topic and partition.",
     severity=URGENT,
@@ -227,9 +194,6 @@ SLA = Rule(
     metric=contract.ESTIMATED_TIME_LAG,
     operator=Operator.ABOVE,
     threshold=None,
-    datapoints=3,
-    periods=5,
-    missing=Missing.MISSING,
     meaning="The group's SLA is broken: its oldest unread record is older than sla_seconds.",
     to_do="Check on the dashboard (GroupStatus) that the group still reads. Then add members, or "
     f"find the slow step. {_WHERE}",
@@ -240,9 +204,6 @@ LOSS = Rule(
     metric=contract.TIME_TO_DATA_LOSS,
     operator=Operator.BELOW,
     threshold=contract.NO_LOSS_SECONDS,
-    datapoints=3,
-    periods=5,
-    missing=Missing.MISSING,
     meaning="Retention deletes records that the group has not read, or will do so soon. "
     f"{_SECONDS} 30 days means that no record is at risk within risk_horizon_hours (24).",
     to_do="First raise retention.ms or retention.bytes of the topic. Then repair the group. "
@@ -252,11 +213,7 @@ LOSS = Rule(
 ANY_GROUP = Rule(
     name="any-group",
     metric=contract.GROUP_STATUS,
-    operator=Operator.AT_LEAST,
     threshold=contract.GROUP_STATUS_VALUES[contract.ERR],
-    datapoints=3,
-    periods=5,
-    missing=Missing.MISSING,
     meaning=f"The consumer of a group {_ERR}. Groups with an alarm of their own are left out.",
     to_do=f"{_CONTRIBUTOR} Ask the group's owner. If nobody needs the group, add it to "
     f"groups.deny. {_NOW} names the reason, topic and partition.",
@@ -266,10 +223,6 @@ ANY_SLA = Rule(
     name="any-sla",
     metric=contract.SLA_USED,
     operator=Operator.ABOVE,
-    threshold=1,
-    datapoints=3,
-    periods=5,
-    missing=Missing.MISSING,
     meaning="An SLA is broken: the oldest unread record of a group is older than its sla_seconds. "
     "The value is the age divided by sla_seconds. Groups with an alarm of their own are left out.",
     to_do=f"{_CONTRIBUTOR} {_WHERE}",
@@ -280,9 +233,6 @@ ANY_LOSS = Rule(
     metric=contract.TIME_TO_DATA_LOSS,
     operator=Operator.BELOW,
     threshold=contract.NO_LOSS_SECONDS,
-    datapoints=3,
-    periods=5,
-    missing=Missing.MISSING,
     meaning=f"Retention deletes records that a group has not read, or will do so soon. {_SECONDS} "
     "Groups with an alarm of their own are left out.",
     to_do=f"{_CONTRIBUTOR} First raise retention.ms or retention.bytes of the topic. "
@@ -292,11 +242,6 @@ ANY_LOSS = Rule(
 ANY_UNUSUAL = Rule(
     name="any-unusual",
     metric=contract.UNUSUAL,
-    operator=Operator.AT_LEAST,
-    threshold=1,
-    datapoints=3,
-    periods=5,
-    missing=Missing.MISSING,
     meaning="A group's lag, time lag or write rate is far from the usual value of this hour of the "
     "week. No SLA is broken, so it may be harmless.",
     to_do=f"{_CONTRIBUTOR} Check on the status page whether more or less is written than usual, or "
@@ -309,7 +254,6 @@ ANOMALY = Rule(
     threshold=None,
     datapoints=10,
     periods=15,
-    missing=Missing.MISSING,
     meaning="The group is farther behind than usual at this hour of the week. No SLA is broken, so "
     "it may be harmless.",
     to_do="Compare the time lag with that of last week.",
@@ -320,9 +264,6 @@ OFFSET_LAG = Rule(
     metric=contract.OFFSET_LAG,
     operator=Operator.ABOVE,
     threshold=None,
-    datapoints=3,
-    periods=5,
-    missing=Missing.MISSING,
     meaning="The group has more unread records than alarms.offset_lag allows.",
     to_do=f"Check on the dashboard that it catches up. If it does not, add members. {_WHERE}",
     severity=URGENT,
@@ -330,11 +271,9 @@ OFFSET_LAG = Rule(
 BROKER_DISK = Rule(
     name="broker-disk",
     metric="KafkaDataLogsDiskUsed",
-    operator=Operator.AT_LEAST,
     threshold=FULL_PERCENT,
     datapoints=10,
     periods=15,
-    missing=Missing.MISSING,
     meaning="The disk of a broker is 85 % full or more. At 100 % the broker stops.",
     to_do="Enlarge the disks, or shorten the retention of the largest topics.",
     namespace=MSK,
@@ -348,7 +287,6 @@ BROKER_CPU = Rule(
     threshold=100 - BUSY_PERCENT,
     datapoints=10,
     periods=15,
-    missing=Missing.MISSING,
     meaning="The busiest broker uses more than 60 % of its processor. AWS advises 60 % at most, "
     "because the other brokers take over the work of a broker that fails.",
     to_do="Find the broker that leads most partitions. Move some of them, or take larger brokers.",
@@ -360,7 +298,6 @@ REPORT_MISSING = Rule(
     name="report-missing",
     metric=contract.DAILY_REPORT_SUCCESS,
     operator=Operator.BELOW,
-    threshold=1,
     datapoints=26,
     periods=26,
     missing=Missing.BREACHING,
@@ -374,8 +311,6 @@ REPORT_MISSING = Rule(
 MESSAGES_DROPPED = Rule(
     name="messages-dropped",
     metric="AsyncEventsDropped",
-    operator=Operator.AT_LEAST,
-    threshold=1,
     datapoints=1,
     periods=1,
     missing=Missing.NOT_BREACHING,
@@ -390,7 +325,6 @@ MESSAGES_SILENT = Rule(
     name="messages-silent",
     metric="Invocations",
     operator=Operator.BELOW,
-    threshold=1,
     datapoints=2,
     periods=2,
     missing=Missing.BREACHING,
@@ -436,11 +370,7 @@ SLO_SLOW = replace(
 RELEASE = Rule(
     name="release-risk",
     metric=contract.RELEASE_RISK,
-    operator=Operator.AT_LEAST,
-    threshold=1,
     datapoints=4,
-    periods=5,
-    missing=Missing.MISSING,
     meaning="Since the group's members began to change, partitions have stopped or are farther "
     "behind than in the hour before, or records were skipped.",
     to_do="A deployment that names this alarm is rolled back. Look at the log of the new release.",
@@ -496,10 +426,13 @@ def find_alarm_faults(cluster: ClusterFacts) -> Iterator[Fault]:
         )
 
 
-def full_name(deployment: str, cluster: ClusterFacts, rule: str, *group: str) -> str:
-    """`<deployment>/<cluster>/<severity>/<rule>`, and the group: the name of an alarm."""
-    (known,) = (each for each in RULES if each.name == rule)
-    return alarm_name(deployment, cluster.name, configured(cluster, known).severity, rule, *group)
+def full_name(deployment: str, word: str, rule: Rule, group: str | None = None) -> str:
+    """`<deployment>/<cluster>/<severity>/<rule>`, and the group: the name of an alarm.
+
+    The rule is as `configured`; `word` is the cluster's name, or what stands for it.
+    """
+    behind = [] if group is None else [dimension_value(group)]
+    return alarm_name(deployment, word, rule.severity, rule.name, *behind)
 
 
 def group_thresholds(cluster: ClusterFacts) -> Iterator[tuple[str, Rule, float | None]]:
@@ -535,7 +468,7 @@ def muted_alarms(cluster: ClusterFacts, deployment: str) -> Iterator[tuple[MuteK
     for keys in cluster.settings.mute:
         window = keys.window
         names = [
-            full_name(deployment, cluster, rule.name, *([dimension_value(group)] if group else []))
+            full_name(deployment, cluster.name, rule, group)
             for rule, group in alarms
             if is_muted(window, rule, group)
         ]

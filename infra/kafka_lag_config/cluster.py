@@ -20,6 +20,7 @@ from kafka_lag_config.scaling import Scaling
 from kafka_lag_config.settings import AlarmSettings, CollectorSettings
 from kafka_lag_config.strict import Strict
 from kafka_lag_config.types import (
+    EMPTY,
     Account,
     Count,
     KafkaArn,
@@ -46,7 +47,7 @@ class TopicAlarms(AlarmSettings):
     (unless given: the deployment's)"""
     notice_topic: TopicArn | None = None
     """likewise, for its alarms that can wait for the day (unless given: the deployment's)"""
-    owner_topics: dict[Text, TopicArn] = Field(default_factory=dict)
+    owner_topics: dict[Text, TopicArn] = EMPTY
     """by an owner's name: the ARN of the topic for alarms on that owner's groups in `alarms.groups`
     and `alarms.anomalies`; it overrides `alarms.topic`"""
 
@@ -182,12 +183,3 @@ class Cluster(CollectorSettings):
     def document(self) -> dict[str, Any]:
         """Its collector's normalised document, without brokers that MSK is asked for."""
         return self.facts.document()
-
-    def scaling_in(self, account: str | None) -> tuple[Scaling, ...]:
-        """The services of an account; None: those of the cluster's own."""
-        own = self.place[0]
-        return tuple(
-            each
-            for each in self.scaling
-            if (None if each.account in (None, own) else each.account) == account
-        )

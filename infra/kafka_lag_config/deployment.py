@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated, TypeVar
 
 from pydantic import Field, model_validator
@@ -15,11 +16,20 @@ from kafka_lag_config.faults import Fault, FaultsError
 from kafka_lag_config.network import Endpoints
 from kafka_lag_config.shared import ExistingBucket, KmsKeys, Shared
 from kafka_lag_config.strict import Strict
-from kafka_lag_config.types import Account, Listed, Prefix, Text
+from kafka_lag_config.types import EMPTY, Account, Listed, Prefix, Text
 
 _LONGEST_STACK_NAME = 128
 
 V = TypeVar("V")
+
+
+@dataclass(frozen=True, slots=True)
+class StackName:
+    """A stack of CloudFormation by its name; `account` None is whichever deploys."""
+
+    name: str
+    account: str | None
+    region: str
 
 
 class Deployment(Strict):
@@ -31,7 +41,7 @@ class Deployment(Strict):
     account: Account | None = None
     """the account of clusters whose ARN or `account` names no other (unless given: whoever deploys)
     """
-    tags: Annotated[dict[Text, str], Field(max_length=40)] = Field(default_factory=dict)
+    tags: Annotated[dict[Text, str], Field(max_length=40)] = EMPTY
     """on all that takes some, beside `application` (the deployment's name unless given here):
     `{"cost-centre": "4711"}`; 40 at most, and none that differ by case alone"""
     permissions_boundary: Text | None = None
@@ -254,3 +264,31 @@ def _elsewhere(place: tuple[str, ...], key: str, arn: str | None) -> Iterator[Fa
     region = key.rpartition("/")[2]
     if arn and (at := arn.split(":")[3]) != region:
         yield Fault(place, f"is in {at}, and a key encrypts in its own region alone, not {region}")
+
+
+def scaling_accounts(cluster: Cluster) -> tuple[str, ...]:
+    """The accounts beside the cluster's own in which services follow its groups."""
+    services = (each.service for each in cluster.facts.services if each.apart)
+    return tuple(dict.fromkeys(each.account for each in services if each.account))
+
+
+def chat_regions(deployment: Deployment) -> dict[str | None, tuple[str, ...]]:
+    """Return by account the regions whose topics its chats show; the stack is in the first one."""
+    found: dict[str | None, tuple[str, ...]] = {}
+    if deployment.shared.notify.has_chats:
+        for account, region in deployment.places():
+            found[account] = (*found.get(account, ()), region)
+    return found
+
+
+def stack_names_for(deployment: Deployment, cluster: Cluster) -> Iterator[StackName]:
+    """All that a cluster needs, those that it shares with others first."""
+    account, region = deployment.place_of(cluster)
+    yield StackName(deployment.shared_stack_name, account, region)
+    if regions := chat_regions(deployment).get(account):
+        yield StackName(deployment.chat_stack_name, account, regions[0])
+    if deployment.shared.views is not None:
+        yield StackName(deployment.views_stack_name, account, region)
+    yield StackName(deployment.stack_name(cluster), account, region)
+    for other in scaling_accounts(cluster):
+        yield StackName(deployment.scaling_stack_name(cluster), other, region)

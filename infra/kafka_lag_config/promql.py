@@ -19,9 +19,9 @@ from kafka_lag_config.expressions import split_atoms
 from kafka_lag_config.facts import ClusterFacts
 from kafka_lag_config.faults import Fault
 
-# Series that a query returns, and contributors that an alarm names [CloudWatch user guide, "Limits
-# that apply to alarms based on PromQL queries"].
-MOST_SERIES, MOST_CONTRIBUTORS = 500, 100
+# Series that a query returns, by PromQL or by Metrics Insights [CloudWatch user guide, "Limits that
+# apply to alarms based on PromQL queries", "CloudWatch Metrics Insights quotas"].
+MOST_SERIES = 500
 # Characters of a query, and seconds of a period [botocore cloudwatch AlarmPromQLCriteria].
 _LONGEST, _LONGEST_SECONDS = 10_000, 86_400
 
@@ -105,7 +105,7 @@ def _query(cluster: ClusterFacts, rule: Rule, apart: tuple[str, ...]) -> str:
     minutes = rule.periods * cluster.settings.interval_minutes
     return (
         f"max by ({_CLUSTER},{_GROUP}) (last_over_time({{{matchers}}}[{minutes}m])) "
-        f"{rule.operator.value} {rule.threshold or 0:.12g}"
+        f"{rule.operator.sign} {rule.threshold or 0:.12g}"
     )
 
 

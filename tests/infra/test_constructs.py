@@ -13,9 +13,9 @@ from kafka_lag_cdk.from_document import collect_configured
 from kafka_lag_cdk.lag_reports import LagReports
 from kafka_lag_cdk.names import SharedNames
 from kafka_lag_cdk.stacks import stacks_of
+from kafka_lag_config.deployment import StackName, stack_names_for
 from kafka_lag_config.doubts import find_doubts
 from kafka_lag_config.shared import Notify, SharedSettings
-from kafka_lag_config.stack_names import StackName, stack_names_for
 from tests.infra.code import SMALL_PACKAGE
 from tests.infra.configured import (
     SECRET,

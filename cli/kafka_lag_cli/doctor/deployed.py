@@ -22,8 +22,8 @@ from kafka_lag_cli.account.errors import AwsError, using
 from kafka_lag_cli.account.msk_cluster import KmsKey, describe_key
 from kafka_lag_cli.doctor.findings import Finding
 from kafka_lag_cli.doctor.place import Place
-from kafka_lag_config.alarm_rules import HEARTBEAT, full_name
-from kafka_lag_config.stack_names import stack_names_for
+from kafka_lag_config.alarm_rules import HEARTBEAT, configured, full_name
+from kafka_lag_config.deployment import stack_names_for
 
 Clock: TypeAlias = Callable[[], float]
 # The status of an answer to a request without rights. Raises OSError where there is none.
@@ -97,8 +97,10 @@ class _Deployed:
     def _own(self) -> dict[str, str]:
         return self._outputs_of(self.place.stack)
 
-    def _alarm(self, rule: str) -> str:
-        return full_name(self.place.deployment.name, self.place.cluster.facts, rule)
+    @cached_property
+    def _heartbeat(self) -> str:
+        rule = configured(self.place.cluster.facts, HEARTBEAT)
+        return full_name(self.place.deployment.name, self.place.cluster.name, rule)
 
     def stacks(self) -> Iterator[Finding]:
         """Checks that the stacks in the cluster's account exist and are complete."""
@@ -156,7 +158,7 @@ class _Deployed:
 
     def heartbeat(self) -> Iterator[Finding]:
         """Checks the alarm that goes off if no run succeeds, or none of their metrics arrive."""
-        name = self._alarm(HEARTBEAT.name)
+        name = self._heartbeat
         with using("cloudwatch:DescribeAlarms"):
             alarms = self.place.client("cloudwatch").describe_alarms(AlarmNames=[name])
         states = [each["StateValue"] for each in alarms["MetricAlarms"]]
@@ -196,7 +198,7 @@ class _Deployed:
             "message arrives.",
             self.place.aws(
                 "cloudwatch set-alarm-state",
-                alarm_name=self._alarm(HEARTBEAT.name),
+                alarm_name=self._heartbeat,
                 state_value="ALARM",
                 state_reason="test",
             ),

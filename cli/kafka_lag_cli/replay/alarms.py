@@ -17,7 +17,6 @@ from kafka_lag_config.alarm_rules import (
     ANY_SLA,
     HEARTBEAT,
     LOSS,
-    OPERATORS,
     SLA,
     STATUS,
     Rule,
@@ -28,14 +27,12 @@ from kafka_lag_config.alarm_rules import (
     within_sight,
 )
 from kafka_lag_config.cluster import Cluster
-from kafka_lag_config.promql import find_periods, groups_apart
+from kafka_lag_config.promql import MOST_SERIES, find_periods, groups_apart
 from kafka_lag_config.simulation.evaluation import Counts
 from kafka_lag_config.simulation.grid import Condition
 
 # A query's alarm watches for all groups what a named group's alarm watches for one.
 _OF_ONE = {ANY_GROUP.name: STATUS.name, ANY_SLA.name: SLA.name, ANY_LOSS.name: LOSS.name}
-# Series that a query returns at most [CloudWatch user guide, Metrics Insights quotas].
-_MOST_SERIES = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,9 +110,9 @@ def explain_left_out(cluster: Cluster, groups: Sequence[str]) -> Iterator[str]:
     yield f"snapshots do not hold what {names} watch"
     if count := len(cluster.alarms.anomalies):
         yield f"{ANOMALY.name} of {format_quantity(count, 'group')}: its band is CloudWatch's own"
-    if cluster.facts.watches_any_group and len(groups) > _MOST_SERIES:
+    if cluster.facts.watches_any_group and len(groups) > MOST_SERIES:
         yield (
-            f"a query sees the {_MOST_SERIES} worst groups in each minute; all {len(groups):,} are "
+            f"a query sees the {MOST_SERIES} worst groups in each minute; all {len(groups):,} are "
             "replayed"
         )
 
@@ -138,7 +135,7 @@ def condition_of(
     by_promql = query and cluster.by_otlp
     pending, recovery = find_periods(cluster.facts, rule) if by_promql else (None, 0)
     return Condition(
-        operator=OPERATORS[rule.operator],
+        operator=rule.operator.word,
         bound=bound,
         counts=Counts(rule.datapoints, rule.periods, rule.missing.value),
         period=rule.minutes or cluster.interval_minutes,

@@ -18,7 +18,7 @@ from kafka_lag_cli.replay.alarms import deployed_alarms, heartbeat
 from kafka_lag_cli.replay.changes import Change, Kind, find_changes
 from kafka_lag_cli.replay.pages import ASSUMED, READINGS, Page, find_pages
 from kafka_lag_cli.replay.recorded import Recorded
-from kafka_lag_config.alarm_rules import HEARTBEAT, full_name
+from kafka_lag_config.alarm_rules import HEARTBEAT, Rule, configured, full_name
 from kafka_lag_config.cluster import Cluster
 from kafka_lag_config.simulation.evaluation import ALARM
 
@@ -37,9 +37,9 @@ def compare_with_aws(
     cluster = cluster.model_copy(update={"mute": ()})
     there = [
         page
-        for parts, groups in _deployed(cluster, recorded.groups)
-        for name in [full_name(deployment, cluster.facts, *parts)]
-        for page in _read_pages(client, cluster.name, name, parts[0], recorded, groups)
+        for rule, group, groups in _deployed(cluster, recorded.groups)
+        for name in [full_name(deployment, cluster.name, rule, group)]
+        for page in _read_pages(client, cluster.name, name, rule.name, recorded, groups)
     ]
     found = {
         reading: find_changes(find_pages(recorded, cluster, assumed=reading), there)
@@ -75,16 +75,18 @@ def _kind(change: Change) -> Kind:
     return Kind.SAME if later is not None and abs(later) <= _SAME_SECONDS else change.kind
 
 
-def _deployed(cluster: Cluster, groups: Sequence[str]) -> Iterator[tuple[list[str], _Groups]]:
-    """Yields each alarm's rule with the rest of its name, and its groups by contributor."""
+def _deployed(
+    cluster: Cluster, groups: Sequence[str]
+) -> Iterator[tuple[Rule, str | None, _Groups]]:
+    """Yields each alarm's rule and the group it is named after, and its groups by contributor."""
     if heartbeat(cluster) is not None:
-        yield [HEARTBEAT.name], {"": ""}
+        yield configured(cluster.facts, HEARTBEAT), None, {"": ""}
     for alarm in deployed_alarms(cluster, groups):
         if alarm.condition.contributors:
-            yield [alarm.name], {dimension_value(group): group for group in groups}
+            yield alarm.rule, None, {dimension_value(group): group for group in groups}
         else:
             for group in (groups[at] for at in alarm.groups):
-                yield [alarm.name, dimension_value(group)], {"": group}
+                yield alarm.rule, group, {"": group}
 
 
 def _read_pages(

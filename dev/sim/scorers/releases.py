@@ -17,7 +17,7 @@ from dev.sim.events import MINUTE, Case, Deploy, Leave
 from dev.sim.run import run_case
 from dev.sim.scorers import print_lines
 from kafka_lag import contract
-from kafka_lag_config.alarm_rules import OPERATORS, RELEASE
+from kafka_lag_config.alarm_rules import RELEASE
 from kafka_lag_config.simulation.evaluation import ALARM
 
 _GROUP, _RUNS = "billing", 5
@@ -88,7 +88,7 @@ def _properties() -> dict[str, object]:
         "Statistic": "Maximum",
         "Period": 60,
         "Threshold": RELEASE.threshold,
-        "ComparisonOperator": OPERATORS[RELEASE.operator],
+        "ComparisonOperator": RELEASE.operator.word,
         "DatapointsToAlarm": RELEASE.datapoints,
         "EvaluationPeriods": RELEASE.periods,
         "TreatMissingData": RELEASE.missing.value,

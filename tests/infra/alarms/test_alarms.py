@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kafka_lag_cdk.alarms import ClusterSubject
+from kafka_lag_cdk.alarms import subject_of
 from kafka_lag_config.alarm_rules import (
     ANY_GROUP,
     BY_MEMBER,
@@ -104,9 +104,9 @@ def test_the_query_that_descriptions_name_is_saved() -> None:
 
 @pytest.mark.parametrize("rule", RULES)
 def test_a_description_fits_whatever_is_named_in_it(rule: Rule) -> None:
-    subject = ClusterSubject(cluster(name="c" * 128).facts, "g" * 300, "d" * 40)
+    subject = subject_of(cluster(name="c" * 128).facts, "g" * 300, "d" * 40)
     # CloudFormation names a log group after its stack, 128 characters at most, and the resource.
-    for where in (subject.shown, f"Log: {'l' * 255}."):
+    for where in ("", f"Log: {'l' * 255}."):
         assert len(subject.description(rule, where)) <= 1024
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from kafka_lag.lag.group_settings import Objective
-from kafka_lag_config.alarm_rules import OPERATORS, Rule, burn_rules
+from kafka_lag_config.alarm_rules import Rule, burn_rules
 from kafka_lag_config.simulation.evaluation import Assumptions, Counts
 from kafka_lag_config.simulation.grid import ALARM, Condition, find_spans, find_states
 
@@ -63,7 +63,7 @@ def wrong_pages(ages: np.ndarray[Any, Any], rule: Rule) -> tuple[int, int]:
     """Pages without enough broken minutes in the evaluation range, and spells that page nobody."""
     assumed = Assumptions()
     counts = Counts(rule.datapoints, rule.periods, rule.missing.value)
-    condition = Condition(OPERATORS[rule.operator], AGE, counts)
+    condition = Condition(rule.operator.word, AGE, counts)
     states = find_states(ages, condition, assumed)
     length = rule.periods + assumed.extra_points
     broken = np.cumsum(ages > AGE, axis=0, dtype=np.int64)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_lag_cdk.alarms import ClusterSubject
+from kafka_lag_cdk.alarms import subject_of
 from kafka_lag_cdk.names import construct_id
 from kafka_lag_config.alarm_rules import SLA, STATUS, Rule
 from kafka_lag_config.faults import ConfigurationError
@@ -22,12 +22,12 @@ ORDERS, LONG = cluster().facts, cluster(name="o" * 128).facts
 
 
 def alarm_name(rule: Rule, group: str | None = None, deployment: str = "kafka-lag") -> str:
-    return ClusterSubject(ORDERS, group, deployment).name(rule)
+    return subject_of(ORDERS, group, deployment).name(rule)
 
 
 @given(GROUPS)
 def test_a_name_is_printable_ascii_that_fits(group: str) -> None:
-    name = ClusterSubject(LONG, group, "d" * 40).name(SLA)
+    name = subject_of(LONG, group, "d" * 40).name(SLA)
     assert len(name) <= 255
     assert name.isascii()
     assert name.isprintable()

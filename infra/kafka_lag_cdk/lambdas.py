@@ -1,29 +1,76 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Lambda that reads snapshots and no Kafka: outside the VPC, from the collectors' own package.
+"""What the Lambdas share: their package, their logs, and all of a Lambda that reads snapshots.
 
-Outside, as S3, SNS, EventBridge and Secrets Manager need no network of the user's, and as it must
-answer where the brokers' network does not.
+Log groups go with their stack: what must last is in the bucket.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 
-from aws_cdk import Duration
+from aws_cdk import Duration, RemovalPolicy
+from aws_cdk import aws_kms as kms
 from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_logs as logs
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
 from kafka_lag import contract
-from kafka_lag_cdk.acknowledgements import acknowledge_runtime
-from kafka_lag_cdk.collector_code import ARCHITECTURES, RUNTIMES
-from kafka_lag_cdk.log_groups import make_log_group
+from kafka_lag_cdk.acknowledgements import acknowledge_function
+from kafka_lag_cdk.packaging import Target, build
 from kafka_lag_cdk.rights import Right, role_with, writing
 from kafka_lag_config.settings import Function, LogDays
+
+RUNTIMES = {"3.13": lambda_.Runtime.PYTHON_3_13, "3.14": lambda_.Runtime.PYTHON_3_14}
+ARCHITECTURES = {
+    "arm64": lambda_.Architecture.ARM_64,
+    "x86_64": lambda_.Architecture.X86_64,
+}
+# CDK names what CloudWatch counts in days.
+_RETENTION = {
+    1: logs.RetentionDays.ONE_DAY,
+    3: logs.RetentionDays.THREE_DAYS,
+    7: logs.RetentionDays.ONE_WEEK,
+    14: logs.RetentionDays.TWO_WEEKS,
+    30: logs.RetentionDays.ONE_MONTH,
+    60: logs.RetentionDays.TWO_MONTHS,
+    90: logs.RetentionDays.THREE_MONTHS,
+    180: logs.RetentionDays.SIX_MONTHS,
+    365: logs.RetentionDays.ONE_YEAR,
+    731: logs.RetentionDays.TWO_YEARS,
+}
+
+
+def collector_code(settings: Function, package: Path | None) -> lambda_.Code:
+    """Returns the given package, or one built for this runtime; installs wheels the first time.
+
+    Raises PackagingError when they cannot be. CDK wants a new object for every stack.
+    """
+    target = Target(python=settings.python, architecture=settings.architecture)
+    return lambda_.Code.from_asset(str(package or build(target)))
+
+
+def make_log_group(
+    scope: Construct, *, days: LogDays, key_arn: str | None, name: str | None = None
+) -> logs.LogGroup:
+    """Makes the scope's `Log`, which keeps lines for `days`; a null key is CloudWatch's own."""
+    return logs.LogGroup(
+        scope,
+        "Log",
+        log_group_name=name,
+        retention=_RETENTION[days],
+        encryption_key=kms.Key.from_key_arn(scope, "LogKey", key_arn) if key_arn else None,
+        removal_policy=RemovalPolicy.DESTROY,
+    )
 
 
 class SnapshotReader(Construct):
     """`function` and its `log_group`, with these rights and the one to write its log.
+
+    It reads snapshots and no Kafka, from the collectors' own package. It is outside the VPC, as S3,
+    SNS, EventBridge and Secrets Manager need no network of the user's, and as it must answer where
+    the brokers' network does not.
 
     `concurrency` is reserved, None: none is. Of an event that fails `retries` are made, within
     `event_age`, before it goes to the queue `failed`; None leaves them to Lambda, for a function
@@ -76,4 +123,4 @@ class SnapshotReader(Construct):
             max_event_age=event_age,
             dead_letter_queue=failed,
         )
-        acknowledge_runtime(self.function)
+        acknowledge_function(self.function)
