@@ -38,6 +38,7 @@ from kafka_lag_config.protocols import IAM, SaslMechanism, SecurityProtocol
 from kafka_lag_config.strict import FOLDER, Strict, validate
 from kafka_lag_config.tasks import TaskKeys
 from kafka_lag_config.types import (
+    EMPTY,
     ByExpression,
     Expression,
     Listed,
@@ -286,35 +287,27 @@ class CollectorKeys(Strict):
 
     groups: FilterSection = FilterSection()
     topics: TopicFilterSection = TopicFilterSection()
-    uncommitted: ByExpression[Literal["earliest", "apart"]] = Field(default_factory=dict)
+    uncommitted: ByExpression[Literal["earliest", "apart"]] = EMPTY
     """by group, for partitions without a commit: "earliest" counts lag from the log start, "apart"
     counts them in `PartitionsUncommitted`"""
-    allowed_lag: ByExpression[Annotated[int, Field(ge=0, le=_MOST_ALLOWED)]] = Field(
-        default_factory=dict
-    )
+    allowed_lag: ByExpression[Annotated[int, Field(ge=0, le=_MOST_ALLOWED)]] = EMPTY
     """by topic: the number of records that do not count as lag. 1 suits topics written in
     transactions, if [learning it](metrics.md#rests-after-transaction-markers) takes too long"""
-    owner: ByExpression[Annotated[str, AfterValidator(_check_owner)]] = Field(default_factory=dict)
+    owner: ByExpression[Annotated[str, AfterValidator(_check_owner)]] = EMPTY
     """by group: its owner, up to 256 characters; shown in the snapshots and in the description of
     the group's alarms"""
-    runbook_url: ByExpression[Annotated[str, AfterValidator(check_page)]] = Field(
-        default_factory=dict
-    )
+    runbook_url: ByExpression[Annotated[str, AfterValidator(check_page)]] = EMPTY
     """by group, or by owner if no group matches: a URL, up to 2,048 characters, that messages,
     events, the page of a group and `kafka-lag why` show; without user and password"""
-    sla_seconds: ByExpression[Annotated[Number, Field(gt=0, le=LONGEST_AGE)]] = Field(
-        default_factory=dict
-    )
+    sla_seconds: ByExpression[Annotated[Number, Field(gt=0, le=LONGEST_AGE)]] = EMPTY
     """by group: the longest time lag allowed, above 0; the group then has `SlaUsed`"""
-    delay_seconds: ByExpression[Annotated[Number, Field(gt=0, le=LONGEST_AGE)]] = Field(
-        default_factory=dict
-    )
+    delay_seconds: ByExpression[Annotated[Number, Field(gt=0, le=LONGEST_AGE)]] = EMPTY
     """by topic, or by group if no topic matches: the age from which records are read, above 0, for
     [retry and delay topics](concepts.md#delays); only the age beyond it is time lag"""
-    slo: ByExpression[ObjectiveKeys] = Field(default_factory=dict)
+    slo: ByExpression[ObjectiveKeys] = EMPTY
     """by group: an [SLO](#slo), an object of `age_seconds`, `target` and `days`, for the daily
     report and for alarms of groups in `alarms.groups`"""
-    tasks: ByExpression[TaskKeys] = Field(default_factory=dict)
+    tasks: ByExpression[TaskKeys] = EMPTY
     """by group: an object of `capacity`, `catch_up_seconds`, `members_per_task` and `prefer_even`,
     [as in `scaling`](#a-cluster-what-it-does), for groups that something else scales; an entry of
     `scaling` overrides it"""

@@ -14,10 +14,10 @@ from typing import Any
 from kafka_lag.wording.formatting import format_list
 from kafka_lag_config.deployment import Deployment
 from kafka_lag_config.document import CLOUDWATCH, EMF, FilterSection
+from kafka_lag_config.expressions import shell_pattern_in
 from kafka_lag_config.facts import ClusterFacts, services_of
 from kafka_lag_config.faults import Place, path_of
 from kafka_lag_config.shared import Notify, SharedSettings
-from kafka_lag_config.shell_patterns import shell_pattern_in
 from kafka_lag_config.strict import Strict
 from kafka_lag_config.tasks import LEAST_CATCH_UP
 from kafka_lag_config.types import find_one_name
@@ -201,33 +201,29 @@ def find_unheard(
     `key` is what their author calls the settings. Alarms of `paged` go to the topic that is made
     if `has_topic` is false; `own_topic` says how to give one.
     """
-    messages = settings.status_messages
-    if messages and messages.topic and not (settings.notify.reads or settings.notify.owners):
-        yield Doubt(
-            "no-reader",
-            region,
-            f"{key}.status_messages go to the topic of reports, which nobody gets: set "
-            "notify.email, slack or teams, or status_messages.topic to false.",
-        )
-    if settings.notify.pages or has_topic:
-        if not settings.notify.reads:
+    notify, messages = settings.notify, settings.status_messages
+    if notify.pages or has_topic:
+        if not notify.reads:
+            sent = "notices, such as metrics that are left out"
+            if messages and messages.topic and not notify.owners:
+                sent = "status messages or notices"
             yield Doubt(
                 "no-receiver",
                 region,
-                f"{key}.notify names nobody who reads notices, such as metrics that are left out: "
-                "set notify.email, slack or teams, or subscribe to the topic of notices.",
+                f"{key}.notify names nobody who reads {sent}: set notify.email, slack or teams, or "
+                "subscribe to the topics of notices and reports.",
             )
         return
-    senders = [*paged]
+    senders = [f"alarms of {format_list(paged, _MOST_NAMES)}"] * bool(paged)
     senders += ["the daily report"] * settings.report.enabled
-    senders += ["status messages"] * (settings.status_messages is not None)
+    senders += ["status messages"] * (messages is not None)
     if senders:
         where = f" in {region}" if region else ""
         yield Doubt(
             "no-receiver",
             region,
-            f"{key}.notify names nobody, so alarms of {format_list(senders, _MOST_NAMES)} "
-            f"reach no one{where}: set notify.email, https, slack or teams, or {own_topic}.",
+            f"{key}.notify names nobody, so no one{where} gets {' or '.join(senders)}: set "
+            f"notify.email, https, slack or teams, or {own_topic}.",
         )
 
 

@@ -1,10 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Regular expressions for names, refused where Go, RE2 or Java read them in another way."""
+"""Regular expressions for names: refused where Go, RE2 or Java read them in another way.
+
+Some look as if they were written for a shell, such as `test-*`: of these there is a warning.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 # An escape, a set of characters, or one character.
@@ -41,6 +46,9 @@ _REPAIRS: Final = {
     "global flags not at the start": "write (?i:...) around what the flag is for",
     "unknown extension ?<": "write (?P<name>...), or (...)",
 }
+# What a person who knows expressions puts before an asterisk.
+_REPEATED_ON_PURPOSE = ".)]}"
+_BEYOND_A_SHELL = re.compile(r"[()\[\]{}|\\+?]")
 
 
 def split_atoms(expression: str) -> list[str]:
@@ -91,3 +99,31 @@ def _other_sets(content: str, atom: str) -> Iterator[tuple[str, str]]:
 
 def _outside_sets(text: str) -> Iterator[str]:
     return (atom for atom in split_atoms(text) if len(atom) == 1 or atom[0] == "\\")
+
+
+@dataclass(frozen=True, slots=True)
+class ShellPattern:
+    """The character `repeated` by the first such asterisk, and the expression probably `meant`."""
+
+    repeated: str
+    meant: str
+
+
+def shell_pattern_in(expression: str) -> ShellPattern | None:
+    """Return the pattern if an asterisk follows a letter, digit, hyphen or the like, else null."""
+    atoms = split_atoms(expression)
+    stars = [
+        at
+        for at, (before, atom) in enumerate(pairwise(atoms), 1)
+        if atom == "*" and len(before) == 1 and before not in _REPEATED_ON_PURPOSE
+    ]
+    return ShellPattern(atoms[stars[0] - 1], _meant(atoms, stars)) if stars else None
+
+
+def _meant(atoms: Sequence[str], stars: Sequence[int]) -> str:
+    """A shell's patterns are for whole names; where there is more to it, for what it was."""
+    text = "".join(".*" if at in stars else atom for at, atom in enumerate(atoms))
+    if _BEYOND_A_SHELL.search(text):
+        return text
+    whole = text.removeprefix("^").removesuffix("$")
+    return f"^{whole[:-2]}" if whole.endswith(".*") else f"^{whole}$"

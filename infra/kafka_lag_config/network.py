@@ -10,12 +10,7 @@ from pydantic import Field, model_validator
 
 from kafka_lag_config.faults import Fault, FaultsError
 from kafka_lag_config.strict import Strict
-from kafka_lag_config.types import (
-    Cidr,
-    Distinct,
-    Listed,
-    Text,
-)
+from kafka_lag_config.types import Cidr, Distinct, Listed, Text
 
 
 class Endpoints(Strict):
@@ -68,17 +63,20 @@ class Vpc(Strict):
 
     @model_validator(mode="after")
     def _all_that_endpoints_need(self) -> Vpc:
-        FaultsError.raise_any(Fault((), sentence) for sentence in self._missing())
+        FaultsError.raise_any(self._missing())
         return self
 
-    def _missing(self) -> Iterator[str]:
+    def _missing(self) -> Iterator[Fault]:
         if self.endpoints.s3 and not self.route_tables:
-            yield "endpoints.s3 needs route_tables, those of the subnets"
+            yield Fault(("endpoints", "s3"), "needs vpc.route_tables, those of the subnets")
         for kind in ("secrets_manager", "monitoring"):
             if getattr(self.endpoints, kind) and not self.cidr:
-                yield f"endpoints.{kind} needs cidr, the VPC's, to be let in from"
+                sentence = "needs vpc.cidr, the VPC's address range, to accept connections from"
+                yield Fault(("endpoints", kind), sentence)
         if self.endpoint_subnets and not self.endpoints.interfaces:
-            yield "endpoint_subnets has no effect, as endpoints makes no interface endpoint"
+            sentence = "has no effect, as endpoints makes no interface endpoint"
+            yield Fault(("endpoint_subnets",), sentence)
         for kind in self.existing_endpoints:
             if getattr(self.endpoints, kind):
-                yield f"endpoints.{kind} makes what existing_endpoints says is there: drop one"
+                sentence = "makes what existing_endpoints says is there: drop one"
+                yield Fault(("endpoints", kind), sentence)

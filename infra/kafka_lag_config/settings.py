@@ -17,7 +17,7 @@ from kafka_lag_config.document import (
     check_page,
 )
 from kafka_lag_config.strict import Strict
-from kafka_lag_config.types import Distinct, GroupName, Listed, Number, Text, Whole
+from kafka_lag_config.types import EMPTY, Distinct, GroupName, Listed, Number, Text, Whole
 
 _LARGEST_MINUTES = 60
 # Lambda ends the function after 55 s, and what was read has to be written by then.
@@ -95,15 +95,15 @@ class AlarmSettings(Strict):
     """an alarm on groups that are unusual for this hour of the week; it sets `levels.unusual`"""
     anomalies: Groups = ()
     """exact names of groups whose time lag is compared with its own past"""
-    offset_lag: dict[GroupName, Whole] = Field(default_factory=dict)
+    offset_lag: dict[GroupName, Whole] = EMPTY
     """by exact name of a group, in `alarms.groups` or not: an alarm if more records are unread"""
     deployments: Groups = ()
     """exact names of groups with an alarm that [rolls bad releases
     back](alarms.md#deployment-alarms); each gets `ReleaseRisk`"""
-    sla_runs: dict[GroupName, SlaRuns] = Field(default_factory=dict)
+    sla_runs: dict[GroupName, SlaRuns] = EMPTY
     """by exact name of a group in `alarms.groups`: in how many runs its SLA must be broken for a
     page, as in `{"datapoints": 5, "periods": 10}` (unless given: 3 of 5)"""
-    rules: dict[Text, AlarmChange] = Field(default_factory=dict)
+    rules: dict[Text, AlarmChange] = EMPTY
     """by an alarm's name in [the list](alarms.md#all-alarms), what is otherwise: an object of
     `datapoints`, `periods`, `threshold` and `action` (urgent, notice or none), as in `{"reading":
     {"datapoints": 3, "action": "urgent"}}`"""

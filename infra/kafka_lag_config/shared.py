@@ -13,6 +13,7 @@ from kafka_lag import contract
 from kafka_lag_config.settings import LogDays, MemoryMb
 from kafka_lag_config.strict import Strict
 from kafka_lag_config.types import (
+    EMPTY,
     AccountRegion,
     BucketName,
     Checked,
@@ -77,7 +78,7 @@ class Notify(Strict):
     """objects of `name`, `workspace_id` (`T...`), `channel_id` (`C...`, or `G...`)"""
     teams: Annotated[tuple[Teams, ...], Listed] = ()
     """objects of `name`, `team_id`, `channel_id` (`19%3a...%40thread.tacv2`), `tenant_id`"""
-    owners: dict[Text, OwnerReceivers] = Field(default_factory=dict)
+    owners: dict[Text, OwnerReceivers] = EMPTY
     """by an owner's name: an object of `email` and `https`, which are [paged for that owner's
     groups](alarms.md#owners), future groups included; needs `status_messages`"""
     recovered: bool = True
@@ -122,7 +123,7 @@ class Notify(Strict):
 class NotifyInPlaces(Notify):
     """The same in a configuration, for all places."""
 
-    existing_topics: dict[AccountRegion, TopicArn] = Field(default_factory=dict)
+    existing_topics: dict[AccountRegion, TopicArn] = EMPTY
     """the ARN of a topic of yours for alarms, by account and region or by region alone, like
     `existing_buckets`; `email` and `https` are subscribed to it (a topic of another account must
     allow that) (unless given: a new one)"""
@@ -328,12 +329,10 @@ class SharedSettings(Strict):
 class Shared(SharedSettings):
     """The same in a configuration, for all places."""
 
-    existing_buckets: dict[AccountRegion, Annotated[ExistingBucket, _NameAlone]] = Field(
-        default_factory=dict
-    )
+    existing_buckets: dict[AccountRegion, Annotated[ExistingBucket, _NameAlone]] = EMPTY
     """a bucket of yours, by account and region, as in `{"111122223333/eu-west-1": "our-bucket"}`,
     or by region alone if one account has clusters there (unless given: a new one)"""
-    kms_keys: dict[AccountRegion, KmsKeys] = Field(default_factory=dict)
+    kms_keys: dict[AccountRegion, KmsKeys] = EMPTY
     """[keys of yours](#keys-of-yours), by account and region or by region alone, as above:
     `{"eu-west-1": {"bucket": "arn:aws:kms:...", "logs": ..., "topic": ...}}` (unless given: AWS's
     own)"""

@@ -26,6 +26,9 @@ from kafka_lag_config.faults import Fault, FaultsError
 
 V = TypeVar("V")
 
+# The default of a key that holds an object by names: each model has an empty one of its own.
+EMPTY: Any = Field(default_factory=dict)
+
 # Kafka lets a group's name hold anything; these make sense in expressions alone.
 _WILD = (".*", ".+", "\\")
 
@@ -173,44 +176,36 @@ AccountRegion = Annotated[
     ),
 ]
 KAFKA_ARN = r"arn:aws[a-z-]*:kafka:[a-z0-9-]+:\d{12}:cluster/[\w.-]+/[\w-]+"
+# Of other ARNs only what is read of them here: service, region and account.
+_ARN = r"arn:aws[a-z-]*:{}:[a-z0-9-]+:\d{{12}}:{}"
 KafkaArn = Annotated[
     str,
-    _like(
-        KAFKA_ARN,
-        "an MSK cluster's ARN, arn:aws:kafka:REGION:ACCOUNT:cluster/NAME/UUID",
-    ),
+    _like(KAFKA_ARN, "an MSK cluster's ARN, arn:aws:kafka:REGION:ACCOUNT:cluster/NAME/UUID"),
 ]
 SecretArn = Annotated[
     str,
     _like(
-        r"arn:aws[a-z-]*:secretsmanager:[a-z0-9-]+:\d{12}:secret:[\w/+=.@-]+-[A-Za-z0-9]{6}",
+        _ARN.format("secretsmanager", r"secret:\S+-\w{6}"),
         "a secret's whole ARN, with the six characters that AWS puts at its end",
     ),
 ]
 KeyArn = Annotated[
     str,
     _like(
-        r"arn:aws[a-z-]*:kms:[a-z0-9-]+:\d{12}:key/[\w-]+",
+        _ARN.format("kms", r"key/\S+"),
         "a KMS key's ARN, arn:aws:kms:REGION:ACCOUNT:key/ID (no alias)",
     ),
 ]
 TopicArn = Annotated[
     str,
-    _like(
-        r"arn:aws[a-z-]*:sns:[a-z0-9-]+:\d{12}:[\w-]{1,256}",
-        "an SNS topic's ARN, arn:aws:sns:REGION:ACCOUNT:NAME",
-    ),
+    _like(_ARN.format("sns", r"[^\s:]+"), "an SNS topic's ARN, arn:aws:sns:REGION:ACCOUNT:NAME"),
 ]
 Cidr = Annotated[str, AfterValidator(_addresses)]
 Server = Annotated[str, _like(r"[^\s,:]+:\d{1,5}", "host:port"), AfterValidator(_port)]
 Email = Annotated[str, _like(r"[^\s@]+@[^\s@]+\.[^\s@]+", "an e-mail address")]
 BucketName = Annotated[str, _like(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]", "a bucket's name")]
 EventBus = Annotated[
-    str,
-    _like(
-        r"[A-Za-z0-9._-]{1,256}",
-        "the name of an event bus of this account and region, not its ARN",
-    ),
+    str, _like(r"[^\s:]+", "the name of an event bus of this account and region, not its ARN")
 ]
 Https = Annotated[str, _like(r"https://\S+", "an https:// address")]
 Count = Annotated[int, Field(ge=0)]

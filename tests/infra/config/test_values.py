@@ -16,10 +16,10 @@ import pytest
 
 from kafka_lag.settings import levels_of, settings_of
 from kafka_lag.sinks.budget import plan
+from kafka_lag_config.expressions import shell_pattern_in
 from kafka_lag_config.faults import ConfigurationError
 from kafka_lag_config.reading import check, read
 from kafka_lag_config.shared import ExistingBucket, KmsKeys
-from kafka_lag_config.shell_patterns import shell_pattern_in
 from tests.documents import document
 from tests.functions.sinks.reports import a_report
 from tests.infra.configured import (
