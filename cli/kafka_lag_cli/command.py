@@ -40,10 +40,9 @@ _SUBCOMMANDS = {
     "cost": "estimate what a configuration costs a month",
     "completion": "let your shell complete this command's words",
 }
-# What people type, of earlier versions or of other programs, and what it is here.
+# What people type, as other programs and subcommands have it, and what it is here.
 _INSTEAD = {
     "--bootstrap-servers": "kafka-lag show reads a cluster.",
-    "--once": "kafka-lag show reads once.",
     "--gap": "kafka-lag show has it; here it is --interval.",
     "--interval": "kafka-lag watch has it.",
     "--port": "It is --listen PORT.",
@@ -52,19 +51,13 @@ _INSTEAD = {
     "--format": "It is --output.",
     "--password": "It is --password-env VAR, or --password-file F: others see options.",
     "--brokers": "It is --bootstrap-servers.",
+    "--once": "kafka-lag show reads once.",
     "--security-protocol": "It is -X security.protocol=SASL_SSL.",
     "--sasl-mechanism": "It is -X sasl.mechanism=SCRAM-SHA-256.",
     "--cafile": "It is -X ssl.truststore.location=ca.pem.",
-    "--certfile": "It is -X ssl.keystore.location=F, a file with the key and its certificates.",
-    "--keyfile": "It is -X ssl.keystore.location=F, a file with the key and its certificates.",
     "--timeout": "It is -X request.timeout.ms=10000.",
     "--role": "It is --profile P, a profile of ~/.aws/config with role_arn.",
-    "--bucket": "It is --state s3://BUCKET.",
     "--region": "It is AWS_REGION, or the region of --profile.",
-    "--groups-allow": "It is --set groups.allow=RE.",
-    "--groups-deny": "It is --set groups.deny=RE.",
-    "--topics-allow": "It is --set topics.allow=RE.",
-    "--topics-deny": "It is --set topics.deny=RE.",
 }
 _LIKE_ENOUGH = 0.75
 _EXAMPLES = """\b

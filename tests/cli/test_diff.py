@@ -7,6 +7,7 @@ import json
 import re
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner, Result
 
@@ -84,6 +85,20 @@ def test_what_people_read_of_a_difference(tmp_path: Path, golden: Golden) -> Non
         "diff.txt",
         {name: "\n".join(line.rstrip() for line in each if line) for name, each in lines.items()},
     )
+
+
+def test_a_terminal_draws_what_is_markdown_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_both(tmp_path)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "120")
+    drawn = click.unstyle(run(tmp_path, "--state", str(tmp_path), *DAYS).stdout)
+    written = run(tmp_path, "--state", str(tmp_path), *DAYS, "--markdown").stdout
+    row = "3 min later any-sla mailer 2026-01-31 11:49"
+    assert row in " ".join(drawn.split())
+    assert "|---" in written
+    assert "|---" not in drawn
 
 
 @pytest.mark.parametrize("interval", [1, 5])

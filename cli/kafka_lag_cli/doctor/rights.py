@@ -137,62 +137,57 @@ class _Checks:
 
     def topics(self) -> Iterable[Finding]:
         rights = self.inspection.rights
-        if rights.topics is False:
-            hides = "Topics that it may not describe are left out of every answer, without a word."
-            yield from self._denied(
-                TOPICS,
-                self._severity(self.wanted.all_topics),
-                "topic",
-                "Describe",
-                [ANY_NAME],
-                hides,
-            )
-        elif not rights.hidden_topics and not rights.hidden_prefixes:
-            yield _right(TOPICS, rights.topics)
-        names = self._by_name("topic", "Describe", rights.hidden_topics, rights.topics)
-        prefixes = self._by_name("topic", "Describe", rights.hidden_prefixes, rights.topics)
-        hides = "Nothing of it can be read."
-        yield from self._denied(TOPICS, "fault", "topic", "Describe", names, hides, prefixes)
+        return self._of_names(
+            *(TOPICS, "topic", "Describe", rights.topics, self.wanted.all_topics),
+            names=rights.hidden_topics,
+            prefixes=rights.hidden_prefixes,
+            hides_all="Topics that it may not describe are left out of every answer, without a "
+            "word.",
+            hides="Nothing of it can be read.",
+        )
 
     def settings(self) -> Iterable[Finding]:
         rights = self.inspection.rights
         hides = "Retention is unknown without: no time to a data loss, and ReadErrors counts it."
-        if rights.settings is False:
-            yield from self._denied(
-                SETTINGS,
-                self._severity(self.wanted.all_topics),
-                "topic",
-                "DescribeConfigs",
-                [ANY_NAME],
-                hides,
-            )
-        elif not rights.without_settings and not rights.prefixes_without_settings:
-            yield _right(SETTINGS, rights.settings)
-        without = rights.without_settings
-        names = self._by_name("topic", "DescribeConfigs", without, rights.settings)
-        without = rights.prefixes_without_settings
-        prefixes = self._by_name("topic", "DescribeConfigs", without, rights.settings)
-        yield from self._denied(
-            SETTINGS, "fault", "topic", "DescribeConfigs", names, hides, prefixes
+        return self._of_names(
+            *(SETTINGS, "topic", "DescribeConfigs", rights.settings, self.wanted.all_topics),
+            names=rights.without_settings,
+            prefixes=rights.prefixes_without_settings,
+            hides_all=hides,
+            hides=hides,
         )
 
     def groups(self) -> Iterable[Finding]:
         rights = self.inspection.rights
-        if rights.groups is False:
-            hides = "Commits of a group that it may not describe are denied: no lag, no alarm."
-            yield from self._denied(
-                GROUPS,
-                self._severity(self.wanted.all_groups),
-                "group",
-                "Describe",
-                [ANY_NAME],
-                hides,
-            )
-        elif not rights.denied_groups:
-            yield _right(GROUPS, rights.groups)
-        names = self._by_name("group", "Describe", rights.denied_groups, rights.groups)
-        hides = "Its commits are denied: no lag, no alarm."
-        yield from self._denied(GROUPS, "fault", "group", "Describe", names, hides)
+        return self._of_names(
+            *(GROUPS, "group", "Describe", rights.groups, self.wanted.all_groups),
+            names=rights.denied_groups,
+            prefixes=(),
+            hides_all="Commits of a group that it may not describe are denied: no lag, no alarm.",
+            hides="Its commits are denied: no lag, no alarm.",
+        )
+
+    def _of_names(
+        self,
+        check: str,
+        resource: Resource,
+        operation: str,
+        is_allowed: bool | None,
+        wants_all: bool,
+        *,
+        names: Sequence[str],
+        prefixes: Sequence[str],
+        hides_all: str,
+        hides: str,
+    ) -> Iterable[Finding]:
+        """Yields findings on a right on all names, then on `names` and `prefixes` that lack it."""
+        if is_allowed is False:
+            severity: Severity = "fault" if wants_all else "warning"
+            yield from self._denied(check, severity, resource, operation, [ANY_NAME], hides_all)
+        elif not names and not prefixes:
+            yield _right(check, is_allowed)
+        found = [self._by_name(resource, operation, each, is_allowed) for each in (names, prefixes)]
+        yield from self._denied(check, "fault", resource, operation, found[0], hides, found[1])
 
     def hidden_topics(self) -> Iterable[Finding]:
         rights = self.inspection.rights
@@ -256,10 +251,6 @@ class _Checks:
                 "cannot be counted without Describe on the cluster; "
                 f"{format_quantity(listed, 'group')} listed",
             )
-
-    def _severity(self, wants_all: bool) -> Severity:
-        """Return the severity of a missing right on all names."""
-        return "fault" if wants_all else "warning"
 
     def _denied(
         self,
