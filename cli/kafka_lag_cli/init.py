@@ -6,8 +6,7 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -51,17 +50,6 @@ _DEFAULT_FILE = "deployment.toml"
 _SECRET_LOGINS = ("scram", "tls")
 _NAMED = 5
 _BY_HAND = "Without AWS, copy and edit a configuration of examples/ (scaling-ecs.json has IAM)."
-
-
-@dataclass(frozen=True, slots=True)
-class InitOptions:
-    """A person's options; for a null value AWS, a question or a default decides."""
-
-    name: str | None = None
-    auth: str | None = None
-    secret_arn: str | None = None
-    kms_key_arn: str | None = None
-    email: tuple[str, ...] = ()
 
 
 @command(
@@ -111,7 +99,7 @@ def init(arn: str, profile: str | None, file: str, *, force: bool, **given: Any)
         text = draft(
             arn,
             open_session(profile, region),
-            InitOptions(**given),
+            given,
             _ask_on_terminal if sys.stdin.isatty() and sys.stderr.isatty() else None,
         )
     except AwsError as error:
@@ -124,9 +112,10 @@ def init(arn: str, profile: str | None, file: str, *, force: bool, **given: Any)
     click.echo(_next_steps(name, profile, written=file != STDOUT), err=file == STDOUT)
 
 
-def draft(arn: str, session: Any, chosen: InitOptions, ask: Ask | None) -> str:
+def draft(arn: str, session: Any, chosen: Mapping[str, Any], ask: Ask | None) -> str:
     """The configuration as TOML with comments, checked.
 
+    `chosen` are the given options; for others AWS, a question or a default decides.
     Raises AwsError, ConfigError, ConfigurationError for a value that a configuration cannot have,
     and click.UsageError for what is missing where nobody can be asked.
     """
@@ -152,13 +141,13 @@ def draft(arn: str, session: Any, chosen: InitOptions, ask: Ask | None) -> str:
     groups = msk.security_groups or tuple(
         filter(None, [default_security_group(session.client("ec2"), network.id)])
     )
-    email = chosen.email
+    email = chosen.get("email", ())
     if not email and ask:
         email = tuple(ask("E-mail for alarms and reports (empty for none)", (), "").split())
-    needs_secret = login.secret_arn is not None
+    needs_secret = login["secret_arn"] is not None
     text = _template().render(
         msk=msk,
-        name=chosen.name or msk.name,
+        name=chosen.get("name") or msk.name,
         email=list(email),
         network=network,
         subnets=subnets,
@@ -184,26 +173,24 @@ def _write_toml(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False).replace("\x7f", r"\u007f")
 
 
-@dataclass(frozen=True, slots=True)
-class _Login:
-    type: str
-    secret_arn: str | None = None
-    kms_key_arn: str | None = None
-
-
-def _login(session: Any, msk: MskCluster, chosen: InitOptions, ask: Ask | None) -> _Login:
+def _login(
+    session: Any, msk: MskCluster, chosen: Mapping[str, Any], ask: Ask | None
+) -> dict[str, str | None]:
+    """Returns the login's keys of a configuration."""
     secrets = associated_secrets(session.client("kafka"), msk.arn) if "scram" in msk.logins else ()
-    way = chosen.auth or _choose_way(msk, secrets, ask)
+    way = chosen.get("auth") or _choose_way(msk, secrets, ask)
     enabled = {"none", "plaintext"} if way == "none" else {way}
     if not enabled & msk.logins:
         there = format_list(sorted(msk.logins), _NAMED)
         raise ConfigError(f"{msk.name} does not let {way} in: it has enabled {there}.")
-    if way == "none":
-        return _Login("none" if "none" in msk.logins else "plaintext")
-    if way not in _SECRET_LOGINS:
-        return _Login(way)
-    secret = chosen.secret_arn or _choose_secret(way, secrets if way == "scram" else (), ask)
-    return _Login(way, secret, chosen.kms_key_arn or _key_of(session, secret))
+    secret = key = None
+    if way == "none" and "none" not in msk.logins:
+        way = "plaintext"
+    elif way in _SECRET_LOGINS:
+        there = secrets if way == "scram" else ()
+        secret = chosen.get("secret_arn") or _choose_secret(way, there, ask)
+        key = chosen.get("kms_key_arn") or _key_of(session, secret)
+    return {"type": way, "secret_arn": secret, "kms_key_arn": key}
 
 
 def _choose_way(msk: MskCluster, secrets: Sequence[str], ask: Ask | None) -> str:
@@ -252,27 +239,14 @@ def _network(session: Any, msk: MskCluster, region: str) -> VpcNetwork:
     return read_network(client, next(iter(places.values())), region)
 
 
-@dataclass(frozen=True, slots=True)
-class _Ways:
-    """The ways from the subnets to AWS: `leads` are those of their default routes.
+def _find_ways(
+    network: VpcNetwork, subnets: Sequence[Subnet], *, needs_secret: bool
+) -> dict[str, Any]:
+    """Returns the ways from the subnets to AWS: `leads` are those of their default routes.
 
     `made` and `existing` are kinds of endpoints, `opened` the security groups of the existing ones.
+    What is there is used, and the rest made: S3's, which is free, and what NAT does not reach.
     """
-
-    leads: list[str]
-    nat: bool
-    made: list[str]
-    existing: list[str]
-    opened: list[str]
-    route_tables: list[str]
-
-    @property
-    def makes_secrets(self) -> bool:
-        return "secrets_manager" in self.made
-
-
-def _find_ways(network: VpcNetwork, subnets: Sequence[Subnet], *, needs_secret: bool) -> _Ways:
-    """Uses what is there, and makes the rest: S3's, which is free, and what NAT does not reach."""
     leads = sorted({subnet.way_out for subnet in subnets})
     nat = set(leads) <= {"nat", "other"}
     tables = list(dict.fromkeys(subnet.route_table for subnet in subnets))
@@ -282,14 +256,15 @@ def _find_ways(network: VpcNetwork, subnets: Sequence[Subnet], *, needs_secret: 
     makes_s3 = bool(missing) and s3 is None
     makes_secrets = needs_secret and secrets is None and not nat
     opened = [group for each in (s3, secrets) if each for group in each.security_groups[:1]]
-    return _Ways(
-        leads=[*leads],
-        nat=nat,
-        made=["s3"] * makes_s3 + ["secrets_manager"] * makes_secrets,
-        existing=["s3"] * (not makes_s3) + ["secrets_manager"] * (secrets is not None),
-        opened=list(dict.fromkeys(opened)),
-        route_tables=missing if makes_s3 else [],
-    )
+    return {
+        "leads": leads,
+        "nat": nat,
+        "made": ["s3"] * makes_s3 + ["secrets_manager"] * makes_secrets,
+        "makes_secrets": makes_secrets,
+        "existing": ["s3"] * (not makes_s3) + ["secrets_manager"] * (secrets is not None),
+        "opened": list(dict.fromkeys(opened)),
+        "route_tables": missing if makes_s3 else [],
+    }
 
 
 def _region(arn: str) -> str:

@@ -43,7 +43,7 @@ from kafka_lag_cli.doctor.connection import check_connection, is_usable
 from kafka_lag_cli.doctor.findings import Finding
 from kafka_lag_cli.doctor.findings_text import print_findings
 from kafka_lag_cli.doctor.inspection import Clocks, Inspection, Rights, TopicAhead
-from kafka_lag_cli.doctor.rights import WantedNames, check_rights
+from kafka_lag_cli.doctor.rights import check_rights
 from kafka_lag_cli.doctor.rights_repair import RightsRepair, rights_repair, shell_word
 from kafka_lag_cli.show import show
 from kafka_lag_config.cost.cost import load_prices
@@ -58,7 +58,6 @@ GOOD = ServerFindings(SERVER, ("10.0.0.1",), tls=TLS, spoken="Kafka", mechanisms
 ALL = Rights(cluster=True, topics=True, settings=True, groups=True)
 NONE = Rights(cluster=False, topics=False, settings=False, groups=False)
 ACL = Acl("topic", "*", "User:monitor", "Describe")
-EVERYTHING = WantedNames()
 OPTIONS: dict[str, Any] = {
     "username": "monitor",
     "properties": (),
@@ -92,11 +91,10 @@ def an_inspection(
 
 
 def rights(
-    inspection: Inspection,
-    wanted: WantedNames = EVERYTHING,
-    repair: RightsRepair | None = None,
+    inspection: Inspection, repair: RightsRepair | None = None, **wanted: bool
 ) -> list[Finding]:
-    return check_rights(inspection, repair or rights_repair(SCRAM, inspection.login, None), wanted)
+    repair = repair or rights_repair(SCRAM, inspection.login, None)
+    return check_rights(inspection, repair, **wanted)
 
 
 def denying(acl: Acl, name: str = "billing") -> list[Finding]:
@@ -149,7 +147,7 @@ def _of_rights() -> Iterator[tuple[str, list[Finding]]]:
     yield "no answer", rights(an_inspection(Rights(), None))
     yield "all but the cluster", rights(an_inspection(replace(ALL, cluster=False), None))
     few = an_inspection(replace(ALL, topics=False, settings=False, groups=False))
-    yield "some names are wanted", rights(few, WantedNames(all_topics=False, all_groups=False))
+    yield "some names are wanted", rights(few, all_topics=False, all_groups=False)
     yield "no ACL", rights(an_inspection(acls=()))
     open_to_all = replace(an_inspection(), acls=AclListing((), enforced=False))
     yield "no authorizer", rights(open_to_all)

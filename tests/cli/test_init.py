@@ -14,7 +14,7 @@ from moto.kafka.models import kafka_backends
 from kafka_lag.errors import ConfigError, ReporterError
 from kafka_lag_cli.command import main
 from kafka_lag_cli.doctor.deployment import check_deployment
-from kafka_lag_cli.init import InitOptions, draft
+from kafka_lag_cli.init import draft
 from kafka_lag_config.faults import ConfigurationError
 from kafka_lag_config.reading import read
 from tests.cli.fake_aws import ACCOUNT, ARN, REGION, FakeAccount, without_ids
@@ -30,7 +30,7 @@ def account() -> Iterator[FakeAccount]:
 
 
 def _draft(account: FakeAccount, arn: str = ARN, **chosen: Any) -> str:
-    return draft(arn, account.session, InitOptions(**chosen), None)
+    return draft(arn, account.session, chosen, None)
 
 
 def _cluster(text: str) -> dict[str, Any]:
@@ -234,7 +234,7 @@ def test_several_secrets_are_a_question_and_off_a_terminal_an_option(account: Fa
         asked.append((label, choices, default))
         return second if choices else "a@example.com b@example.com"
 
-    text = draft(ARN, account.session, InitOptions(), answer)
+    text = draft(ARN, account.session, {}, answer)
     assert _cluster(text)["auth"]["secret_arn"] == second
     assert tomllib.loads(text)["shared"]["notify"]["email"] == ["a@example.com", "b@example.com"]
     assert [choices for _, choices, _ in asked] == [(account.secret, second), ()]
@@ -248,7 +248,7 @@ def test_of_several_logins_a_person_is_asked(account: FakeAccount) -> None:
         asked.append((tuple(choices), default))
         return "iam" if choices else ""
 
-    assert _cluster(draft(ARN, account.session, InitOptions(), answer))["auth"] == {"type": "iam"}
+    assert _cluster(draft(ARN, account.session, {}, answer))["auth"] == {"type": "iam"}
     assert asked[0] == (("iam", "scram"), "scram")
 
 

@@ -60,7 +60,7 @@ from kafka_lag_cli.doctor.inspection import (
     find_scram_mechanism,
     inspect_cluster,
 )
-from kafka_lag_cli.doctor.rights import RIGHTS, WantedNames, check_rights
+from kafka_lag_cli.doctor.rights import RIGHTS, check_rights
 from kafka_lag_cli.doctor.rights_repair import RightsRepair, rights_repair
 from kafka_lag_cli.help_sections import command, option
 from kafka_lag_cli.terminal.records import TABLE, output_option, write_records
@@ -183,9 +183,13 @@ def examine(
         fault = fault or Finding(LOGIN, "fault", printable(str(error)))
         return [*findings, fault, *not_looked_at(*RIGHTS, *AFTER_LOGIN, because="the login")]
     repair = rights_repair(access, inspection.login, certfile)
-    wanted = WantedNames(rules.topics.allow is None, rules.groups.allow is None)
     findings = [*_known_by_login(findings), _login(access, repair)]
-    findings += check_rights(inspection, repair, wanted)
+    findings += check_rights(
+        inspection,
+        repair,
+        all_topics=rules.topics.allow is None,
+        all_groups=rules.groups.allow is None,
+    )
     return [*findings, *_check_cluster(collect, inspection, repair)]
 
 

@@ -39,19 +39,15 @@ _UNNAMED = (
 _ADD_NONE = "Add none: the first ACL on a topic or group locks everybody else out of it."
 
 
-@dataclass(frozen=True, slots=True)
-class WantedNames:
-    """Whether the command reads all topics and all groups."""
-
-    all_topics: bool = True
-    all_groups: bool = True
-
-
 def check_rights(
-    inspection: Inspection, repair: RightsRepair, wanted: WantedNames = WantedNames()
+    inspection: Inspection,
+    repair: RightsRepair,
+    *,
+    all_topics: bool = True,
+    all_groups: bool = True,
 ) -> list[Finding]:
-    """Each right in turn, and what is hidden for want of it."""
-    checks = _Checks(inspection, repair, wanted)
+    """Each right in turn, and what is hidden for want of it; whether all names shall be read."""
+    checks = _Checks(inspection, repair, all_topics, all_groups)
     return [
         *checks.acls(),
         *checks.cluster(),
@@ -67,7 +63,8 @@ def check_rights(
 class _Checks:
     inspection: Inspection
     repair: RightsRepair
-    wanted: WantedNames
+    all_topics: bool
+    all_groups: bool
 
     @property
     def _by_iam(self) -> bool:
@@ -138,7 +135,7 @@ class _Checks:
     def topics(self) -> Iterable[Finding]:
         rights = self.inspection.rights
         return self._of_names(
-            *(TOPICS, "topic", "Describe", rights.topics, self.wanted.all_topics),
+            *(TOPICS, "topic", "Describe", rights.topics, self.all_topics),
             names=rights.hidden_topics,
             prefixes=rights.hidden_prefixes,
             hides_all="Topics that it may not describe are left out of every answer, without a "
@@ -150,7 +147,7 @@ class _Checks:
         rights = self.inspection.rights
         hides = "Retention is unknown without: no time to a data loss, and ReadErrors counts it."
         return self._of_names(
-            *(SETTINGS, "topic", "DescribeConfigs", rights.settings, self.wanted.all_topics),
+            *(SETTINGS, "topic", "DescribeConfigs", rights.settings, self.all_topics),
             names=rights.without_settings,
             prefixes=rights.prefixes_without_settings,
             hides_all=hides,
@@ -160,7 +157,7 @@ class _Checks:
     def groups(self) -> Iterable[Finding]:
         rights = self.inspection.rights
         return self._of_names(
-            *(GROUPS, "group", "Describe", rights.groups, self.wanted.all_groups),
+            *(GROUPS, "group", "Describe", rights.groups, self.all_groups),
             names=rights.denied_groups,
             prefixes=(),
             hides_all="Commits of a group that it may not describe are denied: no lag, no alarm.",
