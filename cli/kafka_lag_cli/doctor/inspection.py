@@ -243,8 +243,7 @@ class _Inspector:
         )
         newest = await self._newest_times([visible[name] for name in visible])
         clocks = await self._clocks(newest, wanted, visible)
-        failed = connections.down()
-        down = {address: failed[node] for node, address in addresses.items() if node in failed}
+        not_responding, given_up = _split_down(connections, addresses)
         delays = connections.throttled_seconds().values()
         user = login.username if isinstance(login, Credentials) else None
         return Inspection(
@@ -252,11 +251,7 @@ class _Inspector:
             cluster_id=connections.cluster_id,
             version=_version(connections),
             brokers=tuple(addresses.values()),
-            not_responding={
-                address: why.detail
-                for address, why in down.items()
-                if why.reason != contract.THROTTLED
-            },
+            not_responding=not_responding,
             rights=rights,
             acls=acls,
             topics=tuple(wanted),
@@ -267,9 +262,7 @@ class _Inspector:
             else None,
             throttled=Throttled(max(delays), user) if delays else None,
             unlisted=tuple(problem.name for problem in listing.problems),
-            given_up=tuple(
-                address for address, why in down.items() if why.reason == contract.THROTTLED
-            ),
+            given_up=given_up,
         )
 
     def _prefixes(self, listing: AclListing) -> list[str]:
@@ -418,6 +411,16 @@ class _NewestTimes:
     empty: Mapping[str, int]
     requested: Mapping[str, int]
     answered_ms: int
+
+
+def _split_down(
+    connections: Connections, addresses: Mapping[int, str]
+) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Returns brokers that do not respond with their causes, and those that a quota holds back."""
+    failed = connections.down()
+    down = {address: failed[node] for node, address in addresses.items() if node in failed}
+    held_back = tuple(name for name, why in down.items() if why.reason == contract.THROTTLED)
+    return {name: why.detail for name, why in down.items() if name not in held_back}, held_back
 
 
 def _allowed(code: int | None, denied: int) -> bool | None:
