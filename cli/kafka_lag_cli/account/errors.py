@@ -20,6 +20,16 @@ _DENIED = frozenset(
         "UnauthorizedOperation",
     }
 )
+EXPIRED = frozenset(
+    {
+        "ExpiredToken",
+        "ExpiredTokenException",
+        "SSOTokenLoadError",
+        "TokenRefreshRequired",
+        "TokenRetrievalError",
+        "UnauthorizedSSOTokenError",
+    }
+)
 _ABSENT = frozenset({"NotFoundException", "ResourceNotFoundException"})
 
 
@@ -34,6 +44,8 @@ class AwsError(ReporterError):
         self.denied, self.absent = self.code in _DENIED, self.code in _ABSENT
         if self.denied:
             sentence = f"AWS denies the right to {right} ({self.code})."
+        elif self.code in EXPIRED:
+            sentence = f"Your AWS credentials have expired ({self.code}): run aws sso login."
         elif isinstance(error, ClientError):
             sentence = f"AWS answers {right} with {self.code}."
         else:

@@ -6,17 +6,17 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import click
 
-from kafka_lag.lag.group_settings import ByName, NameFilter, Rules, Tolerance
-from kafka_lag.settings import INTERNAL_TOPICS
+from kafka_lag.lag.group_settings import NameFilter, Rules
+from kafka_lag.settings import INTERNAL_TOPICS, settings_of
 from kafka_lag_cli.help_sections import option
 from kafka_lag_config.window import parse_window
 
 ACCESS: Final = "access and rules"
-_HOUR_MS = 3_600_000
 _BY_NAME = (
     *("allowed_lag", "delay_seconds", "owner", "runbook_url", "sla_seconds"),
     "uncommitted",
@@ -51,7 +51,7 @@ def rules_of(options: Mapping[str, Any], interval_seconds: float = 60.0) -> Rule
             topics=NameFilter(None, re.compile(INTERNAL_TOPICS)),
         )
     # The model costs the start of those alone who change a rule.
-    from kafka_lag_config.document import CollectorKeys  # noqa: PLC0415
+    from kafka_lag_config.document import CollectorKeys, written  # noqa: PLC0415
     from kafka_lag_config.strict import validate  # noqa: PLC0415
 
     runs = {"interval_seconds": interval_seconds} if "window" in given else {}
@@ -59,22 +59,20 @@ def rules_of(options: Mapping[str, Any], interval_seconds: float = 60.0) -> Rule
     if keys is None:
         fault = faults[0]
         raise click.UsageError(f"--set {'.'.join(map(str, fault.place))}: {fault.sentence}")
-    return Rules(
+    # Brokers and login are no rules: any will do.
+    document = written(
+        keys,
+        cluster="any",
+        bootstrap_servers=["any:9092"],
+        security_protocol="PLAINTEXT",
+        sasl_mechanism=None,
+        secret_id=None,
+        cafile=None,
+    )
+    return replace(
+        settings_of(document).rules,
         interval_ms=interval_ms,
-        groups=keys.groups.names,
-        topics=keys.topics.names,
         window_ms=parse_window(given.get("window"), interval_seconds),
-        uncommitted=ByName.of(keys.uncommitted.items()),
-        allowed_lag=ByName.of(keys.allowed_lag.items()),
-        owners=ByName.of(keys.owner.items()),
-        runbooks=ByName.of(keys.runbook_url.items()),
-        sla_seconds=ByName.of(keys.sla_seconds.items()),
-        delay_seconds=ByName.of(keys.delay_seconds.items()),
-        hold=keys.hold,
-        tolerance=Tolerance(round(keys.tolerance.seconds * 1000), keys.tolerance.share),
-        lookup_budget=keys.lookup_budget,
-        risk_horizon_ms=round(keys.risk_horizon_hours * _HOUR_MS),
-        ignore_inactive=keys.ignore_inactive,
     )
 
 

@@ -6,12 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kafka_lag.aws import AWS_ERRORS, error_code
+from kafka_lag_cli.account.errors import EXPIRED
 from kafka_lag_cli.doctor.findings import Finding
 from kafka_lag_cli.doctor.place import Place
 
 CREDENTIALS = "AWS credentials"
-
-_EXPIRED = ("ExpiredToken", "ExpiredTokenException", "TokenRefreshRequired", "SSOTokenLoadError")
 
 
 def check_credentials(place: Place) -> Iterator[Finding]:
@@ -41,7 +40,7 @@ def _bad_credentials(place: Place, code: str) -> Finding:
             "Set the environment's, or give --profile.",
             f"aws configure{place.profile_option()}",
         )
-    if code in _EXPIRED:
+    if code in EXPIRED:
         return Finding(
             CREDENTIALS,
             "fault",

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import TypeAlias
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 from urllib.request import urlopen
@@ -29,7 +29,6 @@ Clock: TypeAlias = Callable[[], float]
 # The status of an answer to a request without rights. Raises OSError where there is none.
 Fetch: TypeAlias = Callable[[str], int]
 
-_ABSENT = ("ValidationError", "ResourceNotFoundException")
 _COMPLETE = ("CREATE_COMPLETE", "UPDATE_COMPLETE", "IMPORT_COMPLETE")
 _TOPIC = "topic of alarms"
 _ALARM_SERVICE = "cloudwatch.amazonaws.com"
@@ -74,19 +73,8 @@ class _Deployed:
     clock: Clock
     fetch: Fetch
 
-    def _stack(self, name: str, region: str | None = None) -> dict[str, Any] | None:
-        client = self.place.client("cloudformation", region)
-        try:
-            with using("cloudformation:DescribeStacks"):
-                (found,) = client.describe_stacks(StackName=name)["Stacks"]
-        except AwsError as error:
-            if error.code in _ABSENT:
-                return None
-            raise
-        return dict(found)
-
     def _outputs_of(self, name: str) -> dict[str, str]:
-        outputs = (self._stack(name) or {}).get("Outputs", [])
+        outputs = (self.place.describe_stack(name) or {}).get("Outputs", [])
         return {each["OutputKey"]: each["OutputValue"] for each in outputs}
 
     @cached_property
@@ -108,7 +96,9 @@ class _Deployed:
         stacks = [each for each in every if each.account == self.place.account]
         names = [each.name for each in stacks]
         states = {
-            each.name: (self._stack(each.name, each.region) or {}).get("StackStatus", "absent")
+            each.name: (self.place.describe_stack(each.name, each.region) or {}).get(
+                "StackStatus", "absent"
+            )
             for each in stacks
         }
         bad = [f"{name} is {state}" for name, state in states.items() if state not in _COMPLETE]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from kafka_lag.wording.formatting import format_list
-from kafka_lag_cli.account.errors import AwsError, using
+from kafka_lag_cli.account.errors import using
 from kafka_lag_cli.doctor.findings import Finding
 from kafka_lag_cli.doctor.place import Place
 
@@ -20,7 +20,6 @@ CONCURRENCY = "concurrency"
 _UNRESERVED = 100
 _NAMED = 5
 
-_ABSENT = ("ValidationError", "ResourceNotFoundException")
 # Of a stack whose first deploy failed, as it does without concurrency, or has not begun.
 _NEVER_DEPLOYED = ("ROLLBACK_COMPLETE", "ROLLBACK_FAILED", "CREATE_FAILED", "REVIEW_IN_PROGRESS")
 
@@ -72,11 +71,5 @@ def _off(keys: Iterable[str]) -> str:
 
 def _exists(place: Place, stack: str) -> bool:
     """Returns true if the stack is deployed, whose functions are taken to have what is wanted."""
-    try:
-        with using("cloudformation:DescribeStacks"):
-            found = place.client("cloudformation").describe_stacks(StackName=stack)["Stacks"]
-    except AwsError as error:
-        if error.code in _ABSENT:
-            return False
-        raise
-    return any(each["StackStatus"] not in _NEVER_DEPLOYED for each in found)
+    found = place.describe_stack(stack)
+    return found is not None and found["StackStatus"] not in _NEVER_DEPLOYED

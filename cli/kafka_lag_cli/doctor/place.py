@@ -9,10 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from kafka_lag_cli.account.errors import AwsError, using
 from kafka_lag_config.cluster import Cluster
 from kafka_lag_config.deployment import Deployment
 
 _DEFAULT_PROFILE = "default"
+_ABSENT = ("ValidationError", "ResourceNotFoundException")
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,18 @@ class Place:
         if service not in self._clients:
             self._clients[service] = self.session.client(service, region_name=self.region)
         return self._clients[service]
+
+    def describe_stack(self, name: str, region: str | None = None) -> dict[str, Any] | None:
+        """Returns a stack as CloudFormation has it; null if it is absent. Raises AwsError."""
+        try:
+            with using("cloudformation:DescribeStacks"):
+                client = self.client("cloudformation", region)
+                (found,) = client.describe_stacks(StackName=name)["Stacks"]
+        except AwsError as error:
+            if error.code in _ABSENT:
+                return None
+            raise
+        return dict(found)
 
     def profile_option(self) -> str:
         """` --profile P` where the session has one."""

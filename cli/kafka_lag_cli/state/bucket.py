@@ -13,18 +13,13 @@ from contextlib import contextmanager
 from botocore import exceptions as aws
 from botocore.config import Config
 
-from kafka_lag.aws import error_code
 from kafka_lag.errors import ConfigError, StoreError, UnusableError
 from kafka_lag.snapshots.s3_store import S3Store
+from kafka_lag_cli.account.errors import AwsError
 from kafka_lag_cli.account.session import open_session
 
 # What a client holds open at most, where nobody reads many objects at once.
 _CONNECTIONS = 10
-_NO_CREDENTIALS = "No AWS credentials here: set AWS_PROFILE, or run aws sso login."
-_EXPIRED_CREDENTIALS = (
-    *("ExpiredToken", "ExpiredTokenException", "InvalidAccessKeyId", "InvalidToken"),
-    *("SSOTokenLoadError", "TokenRetrievalError", "UnauthorizedSSOTokenError"),
-)
 
 
 def open_bucket(
@@ -72,20 +67,8 @@ def _map_errors(bucket: str, right: str) -> Iterator[None]:
         cause = error.__cause__
         if not isinstance(cause, Exception):
             raise
-        raise StoreError(_explain(cause, bucket, right)) from cause
-
-
-def _explain(error: Exception, bucket: str, right: str) -> str:
-    code = error_code(error)
-    if isinstance(error, aws.NoCredentialsError | aws.PartialCredentialsError):
-        return _NO_CREDENTIALS
-    if code in _EXPIRED_CREDENTIALS:
-        return f"AWS does not take your credentials ({code}): run aws sso login, or renew them."
-    if isinstance(error, aws.ParamValidationError):
-        return f"{bucket} cannot be the name of a bucket: check it (--state)."
-    if isinstance(error, aws.ConnectionError | aws.HTTPClientError):
-        return f"S3 cannot be reached ({code}). Check your network and the AWS region."
-    return (
-        f"The bucket {bucket} cannot be read ({code}). "
-        f"Check the name, the AWS region, and your right to {right}."
-    )
+        if isinstance(cause, aws.ParamValidationError):
+            sentence = f"{bucket} cannot be the name of a bucket: check it (--state)."
+        else:
+            sentence = f"The bucket {bucket} cannot be read: {AwsError(right, cause)}"
+        raise StoreError(sentence) from cause
