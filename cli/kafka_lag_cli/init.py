@@ -187,8 +187,8 @@ def _login(
     if way == "none" and "none" not in msk.logins:
         way = "plaintext"
     elif way in _SECRET_LOGINS:
-        there = secrets if way == "scram" else ()
-        secret = chosen.get("secret_arn") or _choose_secret(way, there, ask)
+        known = secrets if way == "scram" else ()
+        secret = chosen.get("secret_arn") or _choose_secret(way, known, ask)
         key = chosen.get("kms_key_arn") or _key_of(session, secret)
     return {"type": way, "secret_arn": secret, "kms_key_arn": key}
 
