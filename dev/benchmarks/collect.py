@@ -53,7 +53,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     options = parser.parse_args(argv)
     console = Console()
-    table = Table("group-partitions", "groups", "cold s", "warm s", "min", "max", "CPU s", "MB")
+    table = Table("group-partitions", "groups", "cold s", "warm s", "MB")
     with KafkaCluster() as cluster:
         console.print(f"{len(cluster.node_ids)} brokers up; writing topics and commits …")
         create_topics(cluster.admin(), cluster.bootstrap("PLAINTEXT"))
@@ -77,18 +77,15 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def time_runs(reached: Reached) -> list[float]:
-    """Returns rows, the seconds of a cold run and of warm ones, their CPU seconds, and peak MB."""
+    """Returns rows, the seconds of a cold run, the median of warm ones, and peak MB."""
     with tempfile.TemporaryDirectory(prefix="collector-") as folder:
         collector = make_collector(reached, MINUTE_MS, Path(folder), Warnings())
-        walls, cpus, rows = list[float](), list[float](), 0
+        seconds, rows = list[float](), 0
         for number in range(1, _WARM_RUNS + 2):
-            wall, cpu = time.perf_counter(), time.process_time()
+            began = time.perf_counter()
             rows = len(collector.run(number * MINUTE_MS).report.snapshot.group_partitions)
-            walls.append(time.perf_counter() - wall)
-            cpus.append(time.process_time() - cpu)
-    cold, *warm = walls
-    times = [cold, statistics.median(warm), min(warm), max(warm), statistics.median(cpus[1:])]
-    return [rows, *times, read_memory()[1] / MB]
+            seconds.append(time.perf_counter() - began)
+    return [rows, seconds[0], statistics.median(seconds[1:]), read_memory()[1] / MB]
 
 
 def create_topics(admin: AdminClient, servers: str) -> None:

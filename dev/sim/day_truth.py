@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from math import inf
 from typing import TypeAlias
 
 import numpy as np
@@ -48,25 +49,25 @@ _LONG = 3_600.0
 # A backlog is worked off if its oldest record is at most this old.
 _YOUNG = 2 * MINUTE
 
-Span: TypeAlias = tuple[float, float | None]
+Span: TypeAlias = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Planted:
     """One incident with the facts that a report must state, if it states them at all.
 
-    `who` is a group, a topic, "broker 2" or "runs". Any of `kinds` is right. `since` is None if it
-    began before the collector's first run, `until` if it had not ended. Its longest condition may
-    have begun at `main_since`. If it ended in a `gap` without runs, no run saw its end. `lost` are
-    the least and the most records; a group that reads on while it loses shows none, so None. `age`
-    and `left`: seconds of the oldest record, and until its deletion. `blamed` has columns and
-    values. `decisive`: also if no group is late.
+    `who` is a group, a topic, "broker 2" or "runs". Any of `kinds` is right. `since` is -inf if it
+    began before the collector's first run, `until` is inf if it had not ended. Its longest
+    condition may have begun at `main_since`. If it ended in a `gap` without runs, no run saw its
+    end. `lost` are the least and the most records; a group that reads on while it loses shows none,
+    so None. `age` and `left`: seconds of the oldest record, and until its deletion. `blamed` has
+    columns and values. `decisive`: also if no group is late.
     """
 
     who: str
     kinds: frozenset[str]
-    since: float | None
-    until: float | None
+    since: float
+    until: float
     main_since: float | None = None
     gap: tuple[float, float] | None = None
     decisive: bool = False
@@ -86,34 +87,31 @@ def find_planted(case: Case, world: World, begins: float) -> list[Planted]:
     for group in world.groups:
         found += _find_of_group(case, world, group)
     seen = [_cut(case, each, begins) for each in found]
-    return [each for each in seen if each.until is None or each.until > case.warm_up]
+    return [each for each in seen if each.until > case.warm_up]
 
 
 def _cut(case: Case, one: Planted, begins: float) -> Planted:
     """Returns it as the collector could see it."""
-    end, until = case.warm_up + case.watched, one.until
-    known = one.since is not None and one.since > begins
     gap = None
     for since, event in case.happens:
-        if isinstance(event, on.MissRuns) and until is not None and NO_RUNS not in one.kinds:
+        if isinstance(event, on.MissRuns) and NO_RUNS not in one.kinds:
             first, last = case.warm_up + since, case.warm_up + since + event.seconds
-            gap = (first, last) if first < until < last else gap
+            gap = (first, last) if first < one.until < last else gap
     return replace(
         one,
-        since=one.since if known else None,
-        until=until if until is not None and until < end else None,
+        since=one.since if one.since > begins else -inf,
+        until=one.until if one.until < case.warm_up + case.watched else inf,
         gap=gap,
     )
 
 
 def _merge(found: Iterator[Planted]) -> Iterator[Planted]:
     """Yields what meets one at one time as one; the end is that of the last."""
-    together: dict[tuple[str, float | None, frozenset[str]], Planted] = {}
+    together: dict[tuple[str, float, frozenset[str]], Planted] = {}
     for one in found:
         same = together.setdefault((one.who, one.since, one.kinds), one)
-        ends = (same.until, one.until)
-        until = None if None in ends else max(each or 0.0 for each in ends)
-        together[one.who, one.since, one.kinds] = replace(one, until=until)
+        last = replace(one, until=max(same.until, one.until))
+        together[one.who, one.since, one.kinds] = last
     yield from together.values()
 
 
@@ -124,7 +122,7 @@ def _list_topics(case: Case) -> Iterator[Planted]:
         until = _end(event, since)
         match event:
             case on.Unread(reason, None, str() as topic, partitions):
-                if until is None or until - since >= WINDOW:
+                if until - since >= WINDOW:
                     blamed: list[tuple[str, object]] = [("cause", reason)]
                     if partitions is not None:
                         blamed.append(("partitions", list(partitions)))
@@ -144,55 +142,43 @@ def _list_topics(case: Case) -> Iterator[Planted]:
                 yield _make("runs", NO_RUNS, since, since + seconds)
     for name, each in case.topics.items():
         if max(each.rates) > _UNEVEN * sum(each.rates) / len(each.rates):
-            yield _make(name, UNEVEN, case.warm_up, None)
+            yield _make(name, UNEVEN, case.warm_up, inf)
 
 
-def _make(
-    who: str, kind: str, since: float, until: float | None, *blamed: tuple[str, object]
-) -> Planted:
+def _make(who: str, kind: str, since: float, until: float, *blamed: tuple[str, object]) -> Planted:
     return Planted(
         who=who, kinds=frozenset({kind}), since=since, until=until, decisive=True, blamed=blamed
     )
 
 
-def _end(event: Event, since: float) -> float | None:
-    lasts = getattr(event, "lasts", None)
-    return None if lasts is None else since + lasts
+def _end(event: Event, since: float) -> float:
+    lasts: float | None = getattr(event, "lasts", None)
+    return inf if lasts is None else since + lasts
 
 
 def _find_of_group(case: Case, world: World, group: GroupState) -> Iterator[Planted]:
     """Yields incidents: each time in which it was late, by what happened to it meanwhile."""
     effects = list(_list_effects(case, group.name))
     late, age = _find_late(case, world, group, effects)
-    for since, until in late:
-        begin, end = since - LATE - MINUTE, np.inf if until is None else until
-        met = [each for each in effects if _overlaps(each, begin, end) and not _is_unread(each)]
+    for span in late:
+        met = [each for each in effects if _belongs(each, span)]
         if met:
-            yield _join_effects(case, world, group, met, (since, until), age)
+            yield _join_effects(case, world, group, met, span, age)
     for each in effects:
         within = any(
-            since < (each.since or 0) and (until is None or (each.until or np.inf) < until)
-            for since, until in late
+            since < each.since and (each.until < until or until == inf) for since, until in late
         )
-        if each.decisive and not within and not _meets(each, late):
+        if each.decisive and not within and not any(_belongs(each, span) for span in late):
             yield each
 
 
-def _is_unread(one: Planted) -> bool:
-    return UNKNOWN in one.kinds
-
-
-def _meets(one: Planted, late: Sequence[Span]) -> bool:
-    """Returns True if it is part of an incident that has been found."""
-    spans = [(since - LATE - MINUTE, until) for since, until in late]
-    return not _is_unread(one) and any(
-        _overlaps(one, since, np.inf if until is None else until) for since, until in spans
-    )
+def _belongs(one: Planted, late: Span) -> bool:
+    """Returns True if it is part of the incident of a time in which its group was late."""
+    return UNKNOWN not in one.kinds and _overlaps(one, late[0] - LATE - MINUTE, late[1])
 
 
 def _overlaps(one: Planted, begin: float, end: float) -> bool:
-    until = np.inf if one.until is None else one.until
-    return one.since is not None and one.since <= end and until >= begin
+    return one.since <= end and one.until >= begin
 
 
 def _list_effects(case: Case, group: str) -> Iterator[Planted]:
@@ -214,12 +200,12 @@ def _list_effects(case: Case, group: str) -> Iterator[Planted]:
             case on.Leave():
                 back = on.Join | on.Delete
                 later = [at for at, other in own if at > since and isinstance(other, back)]
-                until = min(later, default=None)
+                until = min(later, default=inf)
             case on.Reset() | on.Delete():
                 until = since
             case on.Unread(reason):
                 blamed = [("cause", reason)]
-        short = isinstance(event, on.Unread) and until is not None and until - since < WINDOW
+        short = isinstance(event, on.Unread) and until - since < WINDOW
         if kind is not None and not short:
             decisive = kind in (GONE, UNKNOWN)
             yield replace(_make(group, kind, since, until, *blamed), decisive=decisive)
@@ -259,7 +245,7 @@ def _find_late(
         missed = sla is not None and age[each - 1].max() > sla
         back = any(REWOUND in one.kinds and _overlaps(one, since - MINUTE, last) for one in effects)
         if not short or missed or back or lost[each - 1].any():
-            found.append((since, None if each[-1] >= len(age) - 1 else last))
+            found.append((since, inf if each[-1] >= len(age) - 1 else last))
     return found, age
 
 
@@ -280,11 +266,13 @@ def _find_unseen(case: Case, count: int) -> Mask:
     return unseen
 
 
-def _find_worked_off(age: Floats, late_until: float) -> float | None:
+def _find_worked_off(age: Floats, late_until: float) -> float:
     """Returns when nothing unread was older than two runs."""
+    if late_until == inf:
+        return inf
     at = int(late_until / MINUTE)
     young = np.flatnonzero(age[at:] <= _YOUNG)
-    return float((at + young[0] + 1) * MINUTE) if len(young) else None
+    return float((at + young[0] + 1) * MINUTE) if len(young) else inf
 
 
 def _join_effects(
@@ -297,13 +285,13 @@ def _join_effects(
 ) -> Planted:
     """Returns one incident of all that happened in the time in which a group was late."""
     since, until = late
-    end = case.warm_up + case.watched if until is None else until
-    longest = max((each.until or end) - (each.since or 0) for each in met)
-    main = [each for each in met if (each.until or end) - (each.since or 0) >= longest]
+    end = case.warm_up + case.watched if until == inf else until
+    lasts = [(end if each.until == inf else each.until) - each.since for each in met]
+    main = [each for each, seconds in zip(met, lasts, strict=True) if seconds >= max(lasts)]
     kinds = frozenset().union(*(each.kinds for each in main))
-    over = None if until is None else _find_worked_off(age, until)
-    began = min(each.since or 0.0 for each in main)
-    if gone := [each.until or 0.0 for each in met if GONE in each.kinds]:
+    over = _find_worked_off(age, until)
+    began = min(each.since for each in main)
+    if gone := [each.until for each in met if GONE in each.kinds]:
         over = gone[0]
         # A group that was behind for less than an hour is gone, and no more.
         if kinds == {BEHIND} and over - began <= _LONG:
@@ -322,7 +310,7 @@ def _join_effects(
     return Planted(
         who=group.name,
         kinds=kinds | {SLA_MISSED} if missed else kinds,
-        since=min(each.since or 0.0 for each in met),
+        since=min(each.since for each in met),
         until=over,
         main_since=began,
         lost=bounds,

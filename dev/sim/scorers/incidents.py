@@ -12,6 +12,7 @@ import sys
 from argparse import Namespace
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import inf, isfinite
 from multiprocessing import Pool
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -82,8 +83,8 @@ def judge(case: Case, planted: Sequence[Planted], rows: Sequence[Row]) -> Verdic
     return Verdict(case.name, planted, {n for n, right in taken.items() if right}, faults)
 
 
-def _hour(second: float | None, case: Case) -> str:
-    return "?" if second is None else f"{(second - case.warm_up) / 3_600:.2f}"
+def _hour(second: float, case: Case) -> str:
+    return f"{(second - case.warm_up) / 3_600:.2f}" if isfinite(second) else "?"
 
 
 def _list_subjects(row: Row) -> set[str | None]:
@@ -122,21 +123,21 @@ def _list_wrong_times(
     row: Row, one: Planted, since: float | None, until: float | None
 ) -> Iterator[str]:
     within = max(_WITHIN.get(row["kind"], _EXACT), _WITHIN.get(min(one.kinds), _EXACT)) * MINUTE
-    if row["still"] != (one.until is None):
+    if row["still"] != (one.until == inf):
         yield "it is over" if row["still"] else "it was still so"
-    if since is None or one.since is None:
-        if since is not one.since:
+    if since is None or one.since == -inf:
+        if (since is None) != (one.since == -inf):
             yield "nobody knows since when" if since else "since when is known"
     elif not any(
         each is not None and -within <= since - each <= within + _YOUNG
         for each in (one.since, one.main_since)
     ):
         yield f"{(since - one.since) / MINUTE:.1f} min late"
-    if until is not None and one.until is not None:
+    if until is not None and one.until < inf:
         first, last = one.gap or (one.until, one.until)
         if not first - within <= until <= last + within + _HELD:
             yield f"ends {(until - one.until) / MINUTE:.1f} min late"
-    elif until is None and one.until is not None and not row["still"]:
+    elif until is None and one.until < inf and not row["still"]:
         yield "has no end"
 
 
