@@ -18,9 +18,9 @@ from urllib.parse import quote
 import pyarrow.parquet as pq
 
 from dev.sim.cases.days import DEPLOYED, HOUR
-from dev.sim.day_truth import KEEP_EVERY, Planted, find_planted
 from dev.sim.events import MINUTE, Case
 from dev.sim.reading import MINUTE_MS, Layout, Sight, read_sight
+from dev.sim.truth import KEEP_EVERY, Planted, find_planted
 from dev.sim.world import Change, Staged, World
 from kafka_lag import contract
 from kafka_lag.lag.evaluate import evaluate

@@ -19,10 +19,9 @@ from tempfile import TemporaryDirectory
 from typing import Any, TypeAlias
 
 from dev.sim.cases.drawn import plan_days
-from dev.sim.day_truth import Planted
 from dev.sim.events import MINUTE, Case
 from dev.sim.run import find_midnight, read_incidents, run_report, write_case
-from dev.sim.truth import BEHIND, REBALANCING, REWOUND, SLA_MISSED, UNEVEN
+from dev.sim.truth import BEHIND, REBALANCING, REWOUND, SLA_MISSED, UNEVEN, Planted
 
 Row: TypeAlias = Mapping[str, Any]
 

@@ -15,11 +15,22 @@ from dev.benchmarks.fleet import make_fleet
 from dev.sim.cases import days
 from dev.sim.cases.days import HOUR, day, merge
 from dev.sim.cases.drawn import draw_cases, draw_days
-from dev.sim.day_truth import KEEP_EVERY, Planted, find_planted
 from dev.sim.events import Case, MissRuns
 from dev.sim.run import DATE, write_day
 from dev.sim.scorers.incidents import judge
-from dev.sim.truth import BEHIND, GONE, NO_RUNS, REWOUND, SLA_MISSED, STALLED, STOPPED, UNKNOWN
+from dev.sim.truth import (
+    BEHIND,
+    GONE,
+    KEEP_EVERY,
+    NO_RUNS,
+    REWOUND,
+    SLA_MISSED,
+    STALLED,
+    STOPPED,
+    UNKNOWN,
+    Planted,
+    find_planted,
+)
 from dev.sim.world import Staged
 
 WATCHED = 6.0
