@@ -10,15 +10,16 @@ from argparse import Namespace
 from dataclasses import dataclass
 from multiprocessing import Pool
 
-from dev.sim.autoscaling import NAMESPACE, series_of_group
+import numpy as np
+
+from dev.documents import make_cluster
 from dev.sim.cases.drawn import PLANNED, vary
-from dev.sim.cloudwatch import Metrics, states
 from dev.sim.events import MINUTE, Case, Deploy, Leave
 from dev.sim.run import run_case
 from dev.sim.scorers import print_lines
-from kafka_lag import contract
+from kafka_lag_cli.replay.alarms import condition_of
 from kafka_lag_config.alarm_rules import RELEASE
-from kafka_lag_config.simulation.evaluation import ALARM
+from kafka_lag_config.simulation.grid import ALARM, find_states
 
 _GROUP, _RUNS = "billing", 5
 
@@ -46,11 +47,11 @@ class Verdict:
 def score(case: Case, is_bad: bool) -> Verdict:
     """Returns the verdict on a release."""
     began, fault = find_times(case)
-    observed = states(_properties(), _publish(case), range(case.runs))
+    in_alarm = _find_alarms(case)
     # A run sees what happened in the minute before it.
     first = round(case.warm_up / MINUTE) + int((fault if is_bad else began) // MINUTE)
-    before = observed[round(case.warm_up / MINUTE) + int(began // MINUTE) - 1] == ALARM
-    found = [] if before else [at for at, state in enumerate(observed) if state == ALARM]
+    before = in_alarm[round(case.warm_up / MINUTE) + int(began // MINUTE) - 1]
+    found = [] if before else [at for at, is_on in enumerate(in_alarm) if is_on]
     after = next((at - first + 1 for at in found if at >= first or not is_bad), None)
     return Verdict(case.name, is_bad, after, before)
 
@@ -68,31 +69,17 @@ def find_times(case: Case) -> tuple[float, float]:
     return began, at
 
 
-def _publish(case: Case) -> Metrics:
-    metrics, series = Metrics(), series_of_group(contract.RELEASE_RISK, _GROUP)
+def _find_alarms(case: Case) -> list[bool]:
+    """Returns for each minute whether the deployment alarm of the group is in ALARM."""
+    values = np.full((case.runs, 1), np.nan)
     for minute, snapshot in enumerate(run_case(case)):
         groups = snapshot.groups
-        names, values = groups.strings("consumer_group"), groups.numbers("release_risk")
-        value = dict(zip(names.to_list(), values.to_list(), strict=True))[_GROUP]
-        if value is not None:
-            metrics.put(series, minute, value)
-    return metrics
-
-
-def _properties() -> dict[str, object]:
-    series = series_of_group(contract.RELEASE_RISK, _GROUP)
-    return {
-        "Namespace": NAMESPACE,
-        "MetricName": RELEASE.metric,
-        "Dimensions": [{"Name": name, "Value": value} for name, value in series.dimensions],
-        "Statistic": "Maximum",
-        "Period": 60,
-        "Threshold": RELEASE.threshold,
-        "ComparisonOperator": RELEASE.operator.word,
-        "DatapointsToAlarm": RELEASE.datapoints,
-        "EvaluationPeriods": RELEASE.periods,
-        "TreatMissingData": RELEASE.missing.value,
-    }
+        names, risks = groups.strings("consumer_group"), groups.numbers("release_risk")
+        risk = dict(zip(names.to_list(), risks.to_list(), strict=True))[_GROUP]
+        values[minute] = np.nan if risk is None else risk
+    condition = condition_of(make_cluster("shop"), RELEASE, float(RELEASE.threshold or 0))
+    in_alarm: list[bool] = (find_states(values, condition)[:, 0] == ALARM).tolist()
+    return in_alarm
 
 
 def print_verdicts(options: Namespace) -> bool:
