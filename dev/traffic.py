@@ -22,18 +22,18 @@ GROUPS: Mapping[str, Scenario] = {
 healthy | 50 records a second, all read
     topic rates=17,17,17; group members=1 ms=1
 slow | the only member reads 8 of 50 records a second
-    topic rates=50,; group members=1 ms=1; then; slow 120
+    topic rates=50,; group members=1 ms=1; then; Slow billing 120
 stopped | the only member leaves
-    topic rates=17,17,17; group members=1 ms=1; then; leave
+    topic rates=17,17,17; group members=1 ms=1; then; Leave billing
 stuck | a member never gets past one record of a partition, and reads all others
-    topic rates=17,17,17; group members=1 ms=1; then; poison 0
+    topic rates=17,17,17; group members=1 ms=1; then; Poison billing 0
 skewed | three members with the same pace own a partition each; one gets most records
-    topic rates=17,17,17; group members=3 ms=20; then; produce 4,1,1
+    topic rates=17,17,17; group members=3 ms=20; then; Produce orders 4,1,1
 expiring | retention deletes what is not read yet
     topic rates=50, retention.ms=4000 segment.bytes=1048576 segment.ms=2000
-    group members=1 ms=1; then; slow 250
+    group members=1 ms=1; then; Slow billing 250
 rebalancing | a second member joins for three seconds and leaves for one, for ever
-    topic rates=17,17,17; group members=2 ms=1; flap up=90 down=30
+    topic rates=17,17,17; group members=2 ms=1; Flap billing up=90 down=30
 idle | one record is unread on a topic to which nobody writes any more
     write 12 10s 1s; commit 11
 kip848 | as healthy, by the new protocol

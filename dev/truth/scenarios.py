@@ -47,15 +47,16 @@ compacted | the next 50 records were compacted away
     write 100 10h 9h; write 100 1h 30m; commit 50
     write 10 1m 30s; wait_for_compaction 110
 rebalancing | a member joins and leaves all the time; a record each 5 s is read
-    topic rates=0,0; write 1000 3h 1h; commit 50 60; group members=2 ms=5000; flap up=300 down=60
+    topic rates=0,0; write 1000 3h 1h; commit 50 60
+    group members=2 ms=5000; Flap billing up=300 down=60
 KIP-848 | a member of the new protocol
-    topic rates=0,0; write 100 3h 1h; commit 50 60; group members=1 protocol=consumer; hang
+    topic rates=0,0; write 100 3h 1h; commit 50 60; group members=1 protocol=consumer; Hang billing
 classic member | a member that is stuck
-    topic rates=0,0; write 100 3h 1h; commit 50 60; group members=1; hang
+    topic rates=0,0; write 100 3h 1h; commit 50 60; group members=1; Hang billing
 partition without commit | two of three were committed
     topic rates=0,0,0; write 100 3h 1h; commit 50 60 -
 group without commit | a member that never commits
-    write 100 3h 1h; group members=1; hang
+    write 100 3h 1h; group members=1; Hang billing
 one partition stuck | one of three
     topic rates=0,0,0; write 100 3h 1h; commit 20 100 100
 many groups | 150 groups on one topic

@@ -3,7 +3,7 @@
 
 A scenario has a line with its title and its planted state, and lines of steps. A step is a method
 of `Planting` with its arguments; 3h, 2m and 5s are the ages of the first and the last record.
-`topic`, `group` and `flap` describe the case, in its words and its seconds, of which 30 are a real
+Events, `topic` and `group` describe the case, in its words and its seconds, of which 30 are a real
 one. `then` begins the changes that are made while programs run. `judged` names another time to
 judge it than the usual one.
 """
@@ -62,7 +62,10 @@ class Scenario:
 def take_steps(steps: Sequence[Step], on: Planting) -> None:
     """Takes steps one after the other."""
     for verb, arguments, options in steps:
-        getattr(on, verb)(*arguments, **options)
+        if event := getattr(events, verb, None):
+            on.let_happen(event(*arguments, **options))
+        else:
+            getattr(on, verb)(*arguments, **options)
 
 
 def read_scenarios(text: str) -> list[Scenario]:
@@ -83,8 +86,8 @@ def _read(head: str, text: str) -> Scenario:
                 topics[name] = _make_topic(options)
             case "group":
                 groups[GROUP] = Group(TOPIC, **options)
-            case "flap":
-                happens.append((0.0, events.Flap(GROUP, **options)))
+            case "Flap":
+                happens.append((0.0, events.Flap(*arguments, **options)))
             case "judged":
                 phase = arguments[0]
             case "then":
@@ -186,26 +189,6 @@ class Planting(Stage):
             coordinator = found[names[0]].result(_ANSWERS_WITHIN).coordinator.id
         self.commit(offset, group=group)
 
-    def hang(self) -> None:
-        """Lets the members that join later read nothing."""
-        self._do(events.Hang(GROUP))
-
-    def produce(self, times: float | tuple[float, ...]) -> None:
-        """Writes so many times the first rate to the topic, or to each of its partitions."""
-        self._do(events.Produce(TOPIC, times))
-
-    def slow(self, ms: float) -> None:
-        """Lets each record take the members so many milliseconds."""
-        self._do(events.Slow(GROUP, ms))
-
-    def leave(self) -> None:
-        """Lets the members leave."""
-        self._do(events.Leave(GROUP))
-
-    def poison(self, partition: int) -> None:
-        """Lets no member get past the next record of the partition."""
-        self._do(events.Poison(GROUP, partition))
-
     def read_commits(self) -> dict[tuple[str, int], int | None]:
         """Returns the commit of each partition; null for none."""
         partitions = range(len(self.case.topics[TOPIC].rates))
@@ -243,7 +226,7 @@ class Planting(Stage):
     def recreate(self) -> None:
         """Deletes the topic, and creates it again."""
         self._log.over = time.time()
-        self._do(events.Recreate(TOPIC))
+        self.let_happen(events.Recreate(TOPIC))
         self._begin_logs(self._topic, [0])
 
     def delete_group(self) -> None:

@@ -232,7 +232,7 @@ class Stage:
     def begin(self) -> None:
         """Lets the events happen from now on, each in its own thread."""
         for seconds, event in self.case.happens:
-            self._later(seconds, partial(self._do, event))
+            self._later(seconds, partial(self.let_happen, event))
         if any(isinstance(event, on.Poison) for _, event in self.case.happens):
             self._later(0.0, self._supervise)
 
@@ -251,7 +251,7 @@ class Stage:
         """Waits so many seconds of the world; returns whether the wave is over."""
         return self._scene.over.wait(seconds / SHORTENED)
 
-    def _do(self, event: Event) -> None:
+    def let_happen(self, event: Event) -> None:
         """Lets an event happen, and undoes it once it is over."""
         undo, lasts = self._change(event), getattr(event, "lasts", None)
         if undo is not None and lasts is not None:
