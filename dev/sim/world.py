@@ -20,7 +20,7 @@ import numpy as np
 
 from dev.sim import events as on
 from dev.sim.events import MINUTE, WAVE_SHARE, Case, Event, Group, Topic
-from dev.sim.reading import Floats, Ints, Layout, Mask, Sight
+from dev.sim.reading import Floats, Ints, Layout, Sight
 from kafka_lag import contract
 from kafka_lag.lag.columns import Column, Strings
 
@@ -39,7 +39,7 @@ _NEW_LOG = 50.0
 _RESTART = 30.0
 
 
-@dataclass(slots=True)
+@dataclass
 class TopicState:
     """A topic; `rates` are records/s written to each partition.
 
@@ -64,26 +64,16 @@ class TopicState:
     # Replicas are on other brokers, and most records/s that are read of a partition.
     moved: bool = False
     limit: float = math.inf
-    end: Floats = field(init=False)
-    # The last offsets of the log that hold no record.
-    tail: Floats = field(init=False)
-    start: Floats = field(init=False)
-    in_sync: Ints = field(init=False)
-    # Partitions that exist.
-    there: Mask = field(init=False)
-    has_leader: Mask = field(init=False)
-    # Up to where a reader of committed records may read; infinity: no transaction is open.
-    stable: Floats = field(init=False)
-    leaders: Ints = field(init=False)
-    usual: Floats = field(init=False)
-    due: Floats = field(init=False)
 
     def __post_init__(self) -> None:
         partitions = len(self.rates)
         self.end, self.start = np.full(partitions, 1_000.0), np.zeros(partitions)
+        # The last offsets of the log that hold no record.
         self.tail = np.zeros(partitions)
         self.in_sync = np.full(partitions, self.copies)
-        self.has_leader, self.there = np.ones(partitions, bool), np.ones(partitions, bool)
+        # Partitions that exist, and those that have a leader.
+        self.there, self.has_leader = np.ones(partitions, bool), np.ones(partitions, bool)
+        # Up to where a reader of committed records may read; infinity: no transaction is open.
         self.stable = np.full(partitions, np.inf)
         self.leaders = (np.arange(partitions) + self.first_leader) % BROKERS + 1
         self.usual, self.due = self.rates.copy(), np.zeros(partitions)
@@ -107,7 +97,7 @@ class TopicState:
         self.end[:], self.start[:], self.tail[:] = _NEW_LOG, 0.0, 0.0
 
 
-@dataclass(slots=True)
+@dataclass
 class GroupState:
     """A group; `speed` is what each member reads, in records/s, by its name.
 
@@ -141,16 +131,12 @@ class GroupState:
     # Places of partitions that members do not read, and of those without a commit.
     blind: set[int] = field(default_factory=set)
     uncommitted: set[int] = field(default_factory=set)
-    position: Floats = field(init=False)
-    committed: Floats = field(init=False)
-    # Records of each partition that were deleted before the group committed them, and the log's
-    # start up to which they are counted.
-    lost: Floats = field(init=False)
-    counted: Floats = field(init=False)
 
     def __post_init__(self) -> None:
-        self.position = self.gather("end").copy()
+        self.position: Floats = self.gather("end").copy()
         self.committed = self.position.copy()
+        # Records of each partition that were deleted before the group committed them, and the log's
+        # start up to which they are counted.
         self.lost, self.counted = np.zeros(len(self.position)), self.gather("start").copy()
 
     @property
