@@ -12,6 +12,8 @@ import pytest
 from confluent_kafka import Producer
 
 from dev.kafka import KafkaCluster
+from dev.kafka.readiness import wait_until
+from dev.kafka.records import listed
 from kafka_lag.contract import METHOD_MARKER, OK, OPEN_TRANSACTION, STOP
 from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import LagReport
@@ -52,9 +54,14 @@ class Ledger:
         assert self.producer.flush(ANSWERED_WITHIN) == 0
 
     def finish(self) -> None:
-        """Its end: a marker in each partition."""
+        """Its end: a marker in each partition, some written after the coordinator's answer."""
         self.producer.commit_transaction(ANSWERED_WITHIN)
         self.end += 2
+        places = [("ledger", number) for number in range(PARTITIONS)]
+        admin, ends = self.cluster.admin(), {self.end}
+        wait_until(
+            lambda: set(listed(admin, places, earliest=False).values()) == ends, what="all markers"
+        )
 
     def read(self) -> None:
         """The group commits the offset after the last record, which is that of its marker."""
