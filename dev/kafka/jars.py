@@ -204,10 +204,12 @@ def tiered_settings(folder: Path, *, brokers: int) -> dict[str, str]:
 def _storage_jar() -> Path:
     """Returns Kafka's storage of tests in the brokers' version, which is downloaded once."""
     version = ".".join(map(str, kafka_version()))
-    jar = CACHE / "extra" / f"kafka-storage-{version}-test.jar"
+    # Maven's name for the kind of jar.
+    kind = "test" if kafka_version() < (4, 4) else "test-fixtures"
+    jar = CACHE / "extra" / f"kafka-storage-{version}-{kind}.jar"
     if not jar.is_file():
         jar.parent.mkdir(parents=True, exist_ok=True)
-        wanted = f"org.apache.kafka:kafka-storage:{version}:jar:test"
+        wanted = f"org.apache.kafka:kafka-storage:{version}:jar:{kind}"
         with tempfile.TemporaryDirectory(dir=jar.parent) as scratch:
             command = ["mvn", "-q", "-B", "dependency:copy", f"-Dartifact={wanted}"]
             run_program([*command, f"-DoutputDirectory={scratch}"], what=f"fetch {wanted}")

@@ -145,8 +145,8 @@ def _bench(
     server = kafka_server()
     options = " ".join(map(shlex.quote, quick_start(server)))
     commands = {
-        "kafka-acls.sh": _acl_command(server.jars),
-        "kafka-configs.sh": "kafka.admin.ConfigCommand",
+        "kafka-acls.sh": _find_class(server.jars, "AclCommand"),
+        "kafka-configs.sh": _find_class(server.jars, "ConfigCommand"),
     }
     for name, command in commands.items():
         tool = tmp_path / name
@@ -157,12 +157,12 @@ def _bench(
     return Bench(cluster, tmp_path, capsys)
 
 
-def _acl_command(jars: Path) -> str:
-    """The class behind kafka-acls.sh, which moved when it was written anew in Java."""
+def _find_class(jars: Path, name: str) -> str:
+    """Returns the class behind one of Kafka's tools, which moved when it was written in Java."""
     (tools,) = jars.glob("kafka-tools-[0-9]*.jar")
     with zipfile.ZipFile(tools) as jar:
-        is_moved = "org/apache/kafka/tools/AclCommand.class" in jar.namelist()
-    return "org.apache.kafka.tools.AclCommand" if is_moved else "kafka.admin.AclCommand"
+        is_moved = f"org/apache/kafka/tools/{name}.class" in jar.namelist()
+    return f"org.apache.kafka.tools.{name}" if is_moved else f"kafka.admin.{name}"
 
 
 def bad(findings: list[Found], check: str | None = None) -> list[Found]:
