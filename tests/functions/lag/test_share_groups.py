@@ -66,8 +66,53 @@ STRIPS = split_strips(
     """
 )
 RUNS = Strips(STRIPS, Rules(), dict.fromkeys(STRIPS, LOG))
+STATUSES = split_strips(
+    """
+    finishes nothing, and has members
+        end      100 +20x13
+        commit   100
+        shared   0 +20
+        owner    shared
+        members  12
+        status   OKx11 STALLx3
+    finishes nothing, and its members have left
+        end      100 +20x13
+        commit   100
+        shared   0 +20
+        owner    shared -
+        members  12 0
+        status   OKx11 STOPx3
+    finishes others while the record at its start offset is held
+        end     100 +20x13
+        commit  100
+        shared  1
+        owner   shared
+        members  12
+        status  ? OKx10 STALLx3
+    finishes all while its start offset trails
+        end      100 +20x14
+        commit   50 +20
+        shared   0
+        owner    shared
+        members  12
+        status   OKx15
+    finishes half of what is written
+        end            100 +200x40
+        commit         100 +100
+        shared         0 +100
+        owner          shared
+        members        12
+        status         OKx21 WARNx20
+        status_reason  ?x21 falling_behindx20
+    """
+)
 
 
 @pytest.mark.parametrize("name", STRIPS)
 def test_a_share_group_is_read_by_what_is_finished(name: str) -> None:
     RUNS.check(name)
+
+
+@pytest.mark.parametrize("name", STATUSES)
+def test_its_status_goes_by_the_start_offset_and_the_lag(name: str) -> None:
+    Strips(STATUSES).check(name)
