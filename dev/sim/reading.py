@@ -79,7 +79,7 @@ class Sight:
     (place in `members`, -1: none), `commit_epoch`. Each group has `counts` of members, `states`,
     `epochs` (unknown: classic protocol), `hashes` of the membership. Each topic has `ids`,
     `retention_ms`. All are `compacted`, or none. If a field is None, the brokers report nothing
-    about it.
+    about it. Groups that are `shared` are share groups, whose rows have the brokers' `lag`.
 
     `unread`, `commits_unread` and `groups_unread` are the reasons why partitions, rows of groups
     and groups are not answered. Rows `without_commit` do not exist; `there` and `alive` say which
@@ -111,6 +111,8 @@ class Sight:
     alive: Mask | None = None
     hidden: Mapping[str, str] = field(default_factory=dict)
     gone: frozenset[str] = frozenset()
+    shared: Mask | None = None
+    lag: Column | None = None
 
 
 def read_sight(layout: Layout, sight: Sight, at: int) -> ClusterReading:
@@ -189,6 +191,8 @@ def _list_commits(layout: Layout, sight: Sight, at: int) -> dict[str, AnyColumn]
     }
     if sight.commit_epoch is not None:
         columns["commit_epoch"] = sight.commit_epoch
+    if sight.lag is not None:
+        columns["lag"] = sight.lag.only(read)
     return columns
 
 
@@ -197,14 +201,15 @@ def _list_groups(layout: Layout, sight: Sight, at: int) -> dict[str, AnyColumn]:
     classic = np.ones(count, bool) if sight.epochs is None else ~sight.epochs.known
     reason = Strings.unknown(count) if sight.groups_unread is None else sight.groups_unread
     read = ~reason.known
-    kinds = Column.of(np.where(classic, 0, 1).astype(np.int32), read)
+    kind = np.where(classic, 0, 1) if sight.shared is None else np.where(sight.shared, 2, 0)
+    kinds = Column.of(kind.astype(np.int32), read)
     states = sight.states or Strings.constant("Stable", count)
     columns: dict[str, AnyColumn] = {
         "consumer_group": Strings(Column.of(np.arange(count, dtype=np.int32)), layout.groups),
         "read_at": Column.of(np.full(count, at + layout.commits_read), read),
         "unread_reason": reason,
         "group_state": states.only(read),
-        "group_type": Strings(kinds, ("classic", "consumer")),
+        "group_type": Strings(kinds, ("classic", "consumer", contract.SHARE)),
         "protocol": Strings.constant("consumer", count).only(read),
         "members": Column.of(sight.counts.astype(np.int32), read),
     }

@@ -12,6 +12,7 @@ import numpy as np
 
 from dev.sim.cases.services import Case
 from dev.sim.reading import Floats, Ints, Layout, Sight
+from kafka_lag import contract
 from kafka_lag.lag.columns import Column, Strings
 
 STEP_SECONDS = 10
@@ -21,6 +22,9 @@ STEPS = 60 // STEP_SECONDS
 _ROUNDS = 4
 # Steps until a task has started or stopped, and of a rebalance in which nobody reads.
 _STARTS, _STOPS, _REBALANCES = 9, 3, 3
+# A member of a share group takes the records that it reads in so many seconds; the start offset
+# moves on once all that the members hold is finished.
+_HELD_SECONDS = 5
 
 
 class Services:
@@ -30,11 +34,13 @@ class Services:
         self._cases = cases
         sizes = [case.partitions for case in cases]
         count, rows = len(cases), sum(sizes)
+        self._partitions = np.array(sizes)
         self._service = np.repeat(np.arange(count), sizes)
         self._number = np.concatenate([np.arange(size) for size in sizes])
         self._share = np.concatenate([case.shares for case in cases])
         self._speed = np.array([case.speed for case in cases])
         self._slow = np.array([case.slow for case in cases])
+        self._is_shared = np.array([case.share_group for case in cases])
         self._poll = np.array([case.poll_seconds // STEP_SECONDS for case in cases])
         self._members = max(*(case.most for case in cases), 1)
         self._end = np.zeros(rows)
@@ -80,7 +86,7 @@ class Services:
         self._pending = [each for each in self._pending if each[0] > self._step]
         for _, service, tasks in due:
             self._set[service] = tasks
-        changed = self.running != self._set
+        changed = (self.running != self._set) & ~self._is_shared
         self.running = self._set.copy()
         self._paused_until[changed] = self._step + _REBALANCES
 
@@ -94,6 +100,9 @@ class Services:
         owner, members = self._owner(), len(self._cases) * self._members
         budget = np.repeat(capacity * self._poll * STEP_SECONDS, self._members)
         budget[:: self._members] *= self._slow
+        # Members of a share group read as one.
+        others = np.maximum(self.running - 1, 0) * capacity * self._poll * STEP_SECONDS
+        budget[:: self._members] += np.where(self._is_shared, others, 0.0)
         for _ in range(_ROUNDS):
             waiting = left > 0
             number = np.bincount(owner, waiting, members)
@@ -104,7 +113,7 @@ class Services:
             budget = budget - np.bincount(owner, read, members)
 
     def _owner(self) -> Ints:
-        members = np.maximum(self.running, 1)[self._service]
+        members = np.where(self._is_shared, 1, np.maximum(self.running, 1))[self._service]
         owner: Ints = self._service * self._members + self._number % members
         return owner
 
@@ -138,16 +147,28 @@ class Services:
     def sight(self) -> Sight:
         """Returns the present state of the cluster."""
         is_stable, runs = self._step >= self._paused_until, self.running > 0
+        shared = self._is_shared[self._service]
+        finished = np.floor(self._committed).astype(np.int64)
+        end = self._ends[self._step].astype(np.int64)
+        owner = np.where(shared, len(self._names), self._owner())
         states = np.where(~runs, 2, np.where(is_stable, 0, 1)).astype(np.int32)
         return Sight(
-            end=self._ends[self._step].astype(np.int64),
-            committed=np.floor(self._committed).astype(np.int64),
-            owner=np.where((is_stable & runs)[self._service], self._owner(), -1),
-            members=self._names,
+            end=end,
+            committed=np.where(shared, finished - finished % self._held(), finished),
+            owner=np.where((is_stable & runs)[self._service], owner, -1),
+            members=(*self._names, contract.SHARED_MEMBER),
             counts=self.running,
             states=Strings(Column.of(states), ("Stable", "PreparingRebalance", "Empty")),
             leader=self._number % 3,
+            shared=self._is_shared,
+            lag=Column.of(end - finished, shared),
         )
+
+    def _held(self) -> Ints:
+        """Returns the records of each partition that the members of its share group hold."""
+        each = np.maximum(self.running, 1) * self._speed * _HELD_SECONDS / self._partitions
+        held: Ints = np.ceil(each).astype(np.int64)[self._service]
+        return held
 
 
 def group_name(service: int) -> str:

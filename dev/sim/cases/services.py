@@ -74,6 +74,7 @@ class Case:
     store: Floats | None = None
     contention: float = 0.0
     slow: float = 1.0
+    share_group: bool = False
     start: int = 1
     behind: int = 0
     grows_to: int | None = None

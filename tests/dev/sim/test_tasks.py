@@ -36,6 +36,8 @@ def test_a_number_is_right_within_one_of_the_fewest_that_keep_the_promise(
     [
         ("advised", "even 2.5", 3),
         SELDOM("advised", "one slow of 1.4", 3),
+        ("advised", "share group on 3 partitions, 11.4 from 8", 11),
+        SELDOM("advised", "share group on 3 partitions, 6.3 from 12", 6),
         ("enough", "enough for 1.5", "no number"),
         SELDOM("limited", "hot 60% of 2.5", "more do not help"),
         SELDOM("limited", "too few for 2.6", "more help"),
