@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import jsii
@@ -44,12 +45,17 @@ def acknowledge_function(function: Construct, *, is_newest: bool = False) -> Non
     if not is_newest:
         reason = "Python 3.13 is what this project is tested on, and Glue 6.0 has"
         acknowledge_nag(function, "L1", reason)
+    acknowledge_strict(function, _OF_LAMBDAS)
+
+
+def acknowledge_strict(construct: Construct, reasons: Mapping[str, str]) -> None:
+    """Acknowledges what stricter packs than AwsSolutions find, such as LambdaDLQ, by its rule."""
     findings = [
         Acknowledgment(id=f"{pack}-{rule}", reason=reason)
         for pack in _STRICT_PACKS
-        for rule, reason in _OF_LAMBDAS.items()
+        for rule, reason in reasons.items()
     ]
-    Validations.of(function).acknowledge(*findings)
+    Validations.of(construct).acknowledge(*findings)
 
 
 def acknowledge_warning(construct: Construct, warning: str, reason: str) -> None:

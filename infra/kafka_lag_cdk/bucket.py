@@ -12,7 +12,7 @@ from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
 from kafka_lag import contract
-from kafka_lag_cdk.acknowledgements import acknowledge_nag
+from kafka_lag_cdk.acknowledgements import acknowledge_nag, acknowledge_strict
 from kafka_lag_config.physical_names import ABANDONED_UPLOADS
 from kafka_lag_config.shared import Keep
 
@@ -23,6 +23,13 @@ _NO_ACCESS_LOG = (
     "Its readers are the collectors, the daily job and Athena, each with a role of its own; a log "
     "of their requests would be larger than the data."
 )
+
+_OF_BUCKET = {
+    "S3BucketLoggingEnabled": _NO_ACCESS_LOG,
+    "S3BucketReplicationEnabled": "Collectors write on without it; a copy is the owner's choice",
+    "S3BucketVersioningEnabled": "Snapshots are written once, and reports are made of them",
+    "S3DefaultEncryptionKMS": "shared.kms_keys in the configuration names a key for it",
+}
 
 
 class DataBucket(Construct):
@@ -77,6 +84,7 @@ class DataBucket(Construct):
             # What stays must stay over TLS only.
             bucket.policy.apply_removal_policy(_RETAIN)
         acknowledge_nag(bucket, "S1", _NO_ACCESS_LOG)
+        acknowledge_strict(bucket, _OF_BUCKET)
         if sends_events:
             _send_events(bucket)
         return bucket

@@ -19,12 +19,13 @@ from aws_cdk import aws_scheduler as scheduler
 from constructs import Construct
 
 from kafka_lag import contract
-from kafka_lag_cdk.acknowledgements import acknowledge_function
+from kafka_lag_cdk.acknowledgements import acknowledge_function, acknowledge_strict
 from kafka_lag_cdk.broker_lookup import BootstrapServers
 from kafka_lag_cdk.lambdas import ARCHITECTURES, RUNTIMES, make_log_group
 from kafka_lag_cdk.network import CollectorNetwork
 from kafka_lag_cdk.props import Iam, WatchedCluster
 from kafka_lag_cdk.rights import (
+    INLINE,
     Right,
     allow,
     listing,
@@ -159,7 +160,8 @@ class CollectorFunction(Construct):
             resources=["*"],
             conditions={"ArnEquals": own_code},
         )
-        iam.Policy(self, "OwnCode", roles=[role], statements=[denial])
+        policy = iam.Policy(self, "OwnCode", roles=[role], statements=[denial])
+        acknowledge_strict(policy, INLINE)
 
     def _rights(self, bucket_arn: str) -> Iterator[Right]:
         cluster, stack = self._cluster, Stack.of(self)

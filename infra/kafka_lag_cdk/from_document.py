@@ -43,11 +43,6 @@ def collect_configured(
     vpc, alarms = cluster.vpc, cluster.alarms
     ids, brokers = list(vpc.subnets), vpc.brokers_security_group
     group_of = ec2.SecurityGroup.from_security_group_id
-    topics = {
-        word: import_topic(scope, word, arn)
-        for word, arn in (("AlarmTopic", alarms.topic), ("OwnNotices", alarms.notice_topic))
-        if arn
-    }
     return LagCollector(
         scope,
         construct_id,
@@ -78,8 +73,10 @@ def collect_configured(
         login=_import_login(scope, cluster.auth),
         settings=cluster,
         alarms=alarms,
-        alarm_topic=topics.get("AlarmTopic"),
-        notice_topic=topics.get("OwnNotices"),
+        alarm_topic=import_topic(scope, "AlarmTopic", alarms.topic) if alarms.topic else None,
+        notice_topic=(
+            import_topic(scope, "OwnNotices", alarms.notice_topic) if alarms.notice_topic else None
+        ),
         owner_topics={
             owner: import_topic(scope, f"OwnerTopic{index}", arn)
             for index, (owner, arn) in enumerate(alarms.owner_topics.items())

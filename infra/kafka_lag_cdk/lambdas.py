@@ -17,7 +17,7 @@ from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
 from kafka_lag import contract
-from kafka_lag_cdk.acknowledgements import acknowledge_function
+from kafka_lag_cdk.acknowledgements import acknowledge_function, acknowledge_strict
 from kafka_lag_cdk.packaging import Target, build
 from kafka_lag_cdk.rights import Right, role_with, writing
 from kafka_lag_config.settings import Function, LogDays
@@ -26,6 +26,9 @@ RUNTIMES = {"3.13": lambda_.Runtime.PYTHON_3_13, "3.14": lambda_.Runtime.PYTHON_
 ARCHITECTURES = {
     "arm64": lambda_.Architecture.ARM_64,
     "x86_64": lambda_.Architecture.X86_64,
+}
+_OF_LOGS = {
+    "CloudWatchLogGroupEncrypted": "shared.kms_keys in the configuration names a key for it",
 }
 # CDK names what CloudWatch counts in days.
 _RETENTION = {
@@ -55,7 +58,7 @@ def make_log_group(
     scope: Construct, *, days: LogDays, key_arn: str | None, name: str | None = None
 ) -> logs.LogGroup:
     """Makes the scope's `Log`, which keeps lines for `days`; a null key is CloudWatch's own."""
-    return logs.LogGroup(
+    group = logs.LogGroup(
         scope,
         "Log",
         log_group_name=name,
@@ -63,6 +66,8 @@ def make_log_group(
         encryption_key=kms.Key.from_key_arn(scope, "LogKey", key_arn) if key_arn else None,
         removal_policy=RemovalPolicy.DESTROY,
     )
+    acknowledge_strict(group, _OF_LOGS)
+    return group
 
 
 class SnapshotReader(Construct):

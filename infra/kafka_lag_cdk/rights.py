@@ -13,7 +13,10 @@ from aws_cdk import aws_logs as logs
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
-from kafka_lag_cdk.acknowledgements import acknowledge_wildcard
+from kafka_lag_cdk.acknowledgements import acknowledge_strict, acknowledge_wildcard
+
+# Of roles and of policies beside them.
+INLINE = {"IAMNoInlinePolicy": "The rights of a role are its own, and go with it"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +123,7 @@ def role_with(
         assumed_by=iam.ServicePrincipal(service, conditions=conditions),
         description=description,
     )
+    acknowledge_strict(role, INLINE)
     for right in rights:
         role.add_to_policy(right.statement())
         for resource in right.wildcards():
