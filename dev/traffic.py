@@ -28,7 +28,7 @@ stopped | the only member leaves
 stuck | a member never gets past one record of a partition, and reads all others
     topic rates=17,17,17; group members=1 ms=1; then; Poison billing 0
 skewed | three members with the same pace own a partition each; one gets most records
-    topic rates=17,17,17; group members=3 ms=20; then; Produce orders 4,1,1
+    topic rates=17,17,17; group members=3 ms=20; then; Produce orders 8,1,1
 expiring | retention deletes what is not read yet
     topic rates=50, retention.ms=4000 segment.bytes=1048576 segment.ms=2000
     group members=1 ms=1; then; Slow billing 250
