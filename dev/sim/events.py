@@ -177,13 +177,14 @@ class Join(Event):
 class Deploy(Event):
     """Members are replaced one by one: each leaves and returns after `pause`, with another `ms`.
 
-    In memory `every` so many seconds; on brokers always each 15.
+    In memory `every` so many seconds, or with another `protocol`; on brokers always each 15.
     """
 
     group: str
     pause: float = 15.0
     every: float = 15.0
     ms: float | None = None
+    protocol: Literal["consumer"] | None = None
 
 
 class Flap(Event):

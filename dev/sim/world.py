@@ -670,7 +670,14 @@ class Staged:
         for place, name in enumerate(self._names(event.group, None)):
             self._later(place * event.every, partial(self._remove, event.group, [name]))
             new = f"{name.partition('.')[0]}.{next(self._restarts)}"
-            self._later(place * event.every + event.pause, partial(self._add, event.group, [new]))
+            returns = place * event.every + event.pause
+            if event.protocol is not None:
+                self._later(returns, partial(self._convert, event.group))
+            self._later(returns, partial(self._add, event.group, [new]))
+
+    def _convert(self, group: str) -> None:
+        """Moves the group to the consumer protocol, whose coordinator counts its epochs."""
+        self._groups[group].epoch = self._groups[group].epoch or 1
 
     def _flap(self, event: on.Flap, names: list[str], until: float) -> None:
         if self.world.now >= until:

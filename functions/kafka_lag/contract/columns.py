@@ -228,6 +228,8 @@ COLUMNS = {
         "muted": STRING,
         "ages_lately": DOUBLE_LIST,
         "release_since": TIMESTAMP,
+        "release_usual_age": DOUBLE,
+        "release_members": STRING,
         "release_risk": INT,
         "brokers_restarted": STRING,
     },

@@ -55,7 +55,9 @@ def add_kept_up(e: Evaluation) -> Frame:
     now = run.now(len(groups))
     usual = old.numbers("kept_up_produce_rate")
     other = (rate > _OTHER_LEVEL * usual) | (rate * _OTHER_LEVEL < usual)
-    since = old.numbers("other_level_since").or_else(now).only(other)
+    # A flood after a lull is another level than the lull was.
+    turned = (rate > usual) != (old.numbers("produce_rate") > usual)
+    since = old.numbers("other_level_since").only(~turned).or_else(now).only(other)
     learns = fine & ~run.within_window(since)
     half_life = _HALF_LIFE_WINDOWS * run.window_seconds
     passed = seconds_between(groups, old).fill(0.0)

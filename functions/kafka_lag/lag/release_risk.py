@@ -3,17 +3,23 @@
 
 It is for alarms that roll a deployment back, so it must be known within a few runs, where a status
 needs a window. A release begins when members change after a window without a change. The last five
-runs are compared with the hour before. A group that was late, or that skipped records, when its
+runs are compared with the hour before it. A group that was late, or that skipped records, when its
 release began is not judged.
+
+While members are replaced one by one, each change stops all of them for a while. So partitions may
+stand or fall behind as long as old members go, and some are left.
 """
 
 from __future__ import annotations
+
+import json
+from typing import Any
 
 import numpy as np
 
 from kafka_lag import contract
 from kafka_lag.lag.cause_case import BAD
-from kafka_lag.lag.columns import Column, Mask, Rows
+from kafka_lag.lag.columns import Column, Mask, Rows, Strings
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.previous_rows import is_read, seconds_between
 from kafka_lag.lag.recent import Recent
@@ -31,6 +37,9 @@ _READS_SHARE = 0.9
 # A group whose oldest record is so many intervals older than any in the hour before is late: one in
 # sixty runs is the oldest by chance.
 _LATE_INTERVALS = 0.25
+# Members are being replaced if an old one was seen to be gone in so many of the last runs. The
+# group may wait for an assignment in some of them, which shows no members.
+_REPLACING_RUNS = 3
 
 
 def add_release_risk(
@@ -42,27 +51,81 @@ def add_release_risk(
     unreadable: Column,
     run: Run,
 ) -> Frame:
-    """Returns the groups with `release_risk`, `release_since` (ms) and `ages_lately`.
+    """Returns the groups with `release_risk`, `release_*` and `ages_lately`.
 
     `old`, `old_rows`: previous rows; `at_group`: each row's group; a lag of at most `unreadable`
     records holds nothing to read. `ages_lately` are the group's oldest time lags, s, one for each
-    five runs. `release_since` is the run that saw the first change of members in the last hour,
-    unknown if the group was bad by then. `release_risk` is the number of partitions that, since
-    then, stand or fall behind farther than in the hour before, or have skipped records in the last
-    five runs; 0 without a release. It is unknown in a group's first ten runs, which leave nothing
-    to compare with, and for groups whose members are not known.
+    five runs. `release_since` is the run, ms, that saw the first change of members in the last
+    hour, unknown if the group was bad by then. `release_usual_age` is the oldest time lag, s, of
+    the hour before it. `release_members`: see `_follow_members`. `release_risk` is the number of
+    partitions that, since then, stand or fall behind farther than in the hour before, or have
+    skipped records in the last five runs; 0 without a release. It is unknown in a group's first ten
+    runs, which leave nothing to compare with, and for groups whose members are not known.
     """
     ages = _follow_ages(groups, old, run)
-    usual = ages.without(_NEWEST).maximum()
-    since = _find_beginning(groups, old, usual, run)
+    oldest = ages.without(_NEWEST).maximum()
+    moves = is_read(groups) & (groups.strings("group_type") != old.strings("group_type"))
+    changes = (groups.numbers("rebalances") > 0) | moves
+    begins = run.seconds_since(old.numbers("settled_since")) >= run.window_seconds
+    begins &= changes
+    since = _find_beginning(old, begins, oldest, run)
+    usual = oldest.where(begins, old.numbers("release_usual_age")).only(since.known)
     limit = (usual + run.interval_seconds).take(at_group)
+    members, replaces = _follow_members(
+        groups,
+        old.strings("release_members").only(since.known),
+        rows,
+        old_rows,
+        at_group,
+        begins & since.known,
+        run,
+    )
     worse = _is_worse(rows, old_rows, unreadable) & (rows.numbers("time_lag_seconds") > limit)
+    worse &= ~replaces[at_group]
     worse |= _has_skipped(rows, since.take(at_group), run)
     count = Sets(at_group, len(groups)).rows(worse & since.known[at_group])
-    known = usual.known & groups.numbers("rebalances").known & is_read(groups)
+    known = oldest.known & (groups.numbers("rebalances").known | moves) & is_read(groups)
     return groups.with_columns(
-        ages_lately=ages.to_lists(), release_since=since, release_risk=count.only(known)
+        ages_lately=ages.to_lists(),
+        release_since=since,
+        release_usual_age=usual,
+        release_members=members,
+        release_risk=count.only(known),
     )
+
+
+def _follow_members(
+    groups: Frame,
+    last: Strings,
+    rows: Frame,
+    old_rows: Frame,
+    at_group: Rows,
+    begins: Mask,
+    run: Run,
+) -> tuple[Strings, Mask]:
+    """Returns `release_members`, and marks groups whose members are being replaced.
+
+    It is JSON: the members from before the release that are `left`, and `gone_at`, the last run,
+    ms, that saw another one gone. It is unknown without a release, and once none is left.
+    """
+    waits = groups.strings("group_state").is_in(contract.REBALANCING_STATES) | ~is_read(groups)
+    states, replaces = last.to_list(), np.zeros(len(groups), bool)
+    for at in np.flatnonzero(begins | last.known):
+        own = at_group == at
+        state: dict[str, Any] = {"left": _list_members(old_rows, own), "gone_at": None}
+        if not begins[at]:
+            state = json.loads(str(states[at]))
+        there = state["left"] if waits[at] else _list_members(rows, own)
+        left = [member for member in state["left"] if member in there]
+        gone_at = run.taken_at if len(left) < len(state["left"]) else state["gone_at"]
+        if left and gone_at is not None:
+            replaces[at] = run.taken_at - gone_at < _REPLACING_RUNS * run.rules.interval_ms
+        states[at] = json.dumps({"left": left, "gone_at": gone_at}) if left else None
+    return Strings.of(states), replaces
+
+
+def _list_members(rows: Frame, own: Mask) -> list[Any]:
+    return sorted(rows.strings("member_id").only(own).pruned().categories)
 
 
 def _follow_ages(groups: Frame, old: Frame, run: Run) -> Recent:
@@ -77,15 +140,13 @@ def _follow_ages(groups: Frame, old: Frame, run: Run) -> Recent:
     return Recent(values, grown.count)
 
 
-def _find_beginning(groups: Frame, old: Frame, usual: Column, run: Run) -> Column:
-    calm = run.seconds_since(old.numbers("settled_since")) >= run.window_seconds
-    begins = calm & (groups.numbers("rebalances") > 0)
+def _find_beginning(old: Frame, begins: Mask, usual: Column, run: Run) -> Column:
     late = usual + _LATE_INTERVALS * run.interval_seconds
     bad = old.strings("status").is_in(BAD) | ~(old.numbers("time_lag_seconds") <= late)
     bad |= run.seconds_since(old.numbers("skipped_at")) <= _HOUR_SECONDS
     last = old.numbers("release_since")
     last = last.only(run.seconds_since(last) <= _HOUR_SECONDS)
-    return run.now(len(groups)).only(~bad).where(begins, last)
+    return run.now(len(old)).only(~bad).where(begins, last)
 
 
 def _is_worse(rows: Frame, old: Frame, unreadable: Column) -> Mask:

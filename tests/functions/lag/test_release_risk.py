@@ -76,6 +76,45 @@ RELEASES = Strips(
             commit               0x5 240x5 540x5 840x5 1140x5 1200
             hash                 1x20 2
             group.release_risk   ?x10 0x16
+        members are replaced one by one
+            end.0                0 +60
+            commit.0             0 (+60)x19 +0
+            owner.0              ax20 d
+            end.1                0 +60
+            commit.1             0 (+60)x19 +0
+            owner.1              bx21 -x2 e
+            end.2                0 +60
+            commit.2             0 (+60)x19 +0
+            owner.2              cx21 -x2 cx2 f
+            state                Stablex21 PreparingRebalancex2 Stable
+            members              3
+            hash                 1x20 2 ?x2 3x2 4
+            group.release_risk   ?x10 0x15 3
+        one is replaced, and the rest of the rollout hangs
+            end.0                0 +60
+            commit.0             0 (+60)x19 +0
+            owner.0              ax20 d
+            end.1                0 +60
+            commit.1             0 (+60)x19 +0
+            owner.1              b
+            hash                 1x20 2
+            group.release_risk   ?x10 0x13 2
+        new members come and go beside old ones
+            end.0                0 +60
+            commit.0             0 (+60)x19 +0
+            owner.0              ax20 d e f g h i
+            end.1                0 +60
+            commit.1             0 (+60)x19 +0
+            owner.1              a
+            hash                 1x20 2 3 4 5 6 7
+            group.release_risk   ?x10 0x11 2
+        moves to the consumer protocol within a minute
+            end                  0 +60
+            commit               0 (+60)x19 +0
+            hash                 1x20 ?
+            epoch                classicx20 5
+            group.release_since  ?x20 20x6
+            group.release_risk   ?x10 0x11 1x5
         nothing is known of members
             end                  0 +60
             commit               0 (+60)x19 +0
@@ -97,3 +136,21 @@ def test_a_release_is_over_after_an_hour() -> None:
     risks = strips.said("late", "group.release_risk")
     assert risks[21] == 1
     assert not any(risks[24:])
+
+
+def test_a_release_between_rare_batches_is_compared_with_the_hour_before_it() -> None:
+    # The job's first three pauses are reported as stops.
+    commits = "0x5 240x75 4740x75 9240x75 13740x75 18240x75"
+    strips = Strips({"rare": f"runs 380\nend 0 (+60)x379\ncommit {commits}\nhash 1x330 2"})
+
+    assert not any(strips.said("rare", "group.release_risk"))
+    assert strips.said("rare", "group.release_since")[379] == 330
+
+
+def test_a_batch_after_a_long_silence_is_not_compared_with_its_own_rate() -> None:
+    ends = "0 (+1)x30 (+0)x119 (+90000)x2 +0"
+    commits = "0 (+1)x30 (+0)x119 (+9000)x20"
+    strips = Strips({"rare": f"runs 165\nend {ends}\ncommit {commits}\nhash 1x148 2"})
+
+    assert strips.said("rare", "group.release_since")[160] == 148
+    assert not any(strips.said("rare", "group.release_risk"))
