@@ -22,6 +22,7 @@ from dev.sim.scorers import (
     scaling,
     statuses,
     tasks,
+    windows,
 )
 
 # The scorers of each set of cases; the first one judges unless another is named.
@@ -35,6 +36,7 @@ _JUDGED_BY: Mapping[str, tuple[Any, ...]] = {
     "alarms": (alarms,),
     **dict.fromkeys(("releases", "releases-aside"), (releases,)),
     **dict.fromkeys(("restarts", "restarts-aside"), (restarts,)),
+    "windows": (windows,),
     "probes": (probes,),
     "changes": (changes,),
 }

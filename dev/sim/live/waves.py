@@ -178,7 +178,7 @@ class _Wave:
         source.close()
 
     def _look(self, watched: Watched, snapshot: Snapshot) -> None:
-        """Keeps a run, and ends the case once it has shown all judged values."""
+        """Keeps a run; ends the case once all happened and it has shown all judged values."""
         watched.snapshots.append(snapshot)
         troubled = find_troubled(snapshot)
         if not watched.ends:
@@ -188,7 +188,10 @@ class _Wave:
         ill = self._suffering[watched.case.name]
         watched.runs.update(name for name in ill if name in troubled or watched.runs[name])
         shown = ill and all(watched.runs[name] >= WATCHED + _RUNS_MORE for name in ill)
-        watched.over = watched.over or bool(shown) or time.monotonic() > watched.ends
+        last = max((at for at, _ in watched.case.happens), default=0.0)
+        left = watched.ends - time.monotonic()
+        happened = left < (watched.case.watched - last) / SHORTENED
+        watched.over = watched.over or bool(shown and happened) or left < 0
 
 
 def _begin(watched: Watched) -> None:
