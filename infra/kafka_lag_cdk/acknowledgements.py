@@ -18,11 +18,12 @@ _PACK = "AwsSolutions"
 # Packs that people at banks and hospitals hold against a stack, and what they find on Lambdas.
 _STRICT_PACKS = ("HIPAA.Security", "NIST.800.53.R4", "NIST.800.53.R5", "Serverless")
 _OF_LAMBDAS = {
-    "LambdaConcurrency": "reserved_concurrency in the configuration sets it; a small account has "
-    "none to reserve",
+    "LambdaConcurrency": "A function that reads brokers has reserved_concurrency in the "
+    "configuration; a small account has none to reserve for others",
     "LambdaDLQ": "Nothing is lost with a failed event: a later run reads the same, and a deploy or "
     "a request that failed says so",
-    "LambdaInsideVPC": "Outside a VPC it calls services of AWS alone, with rights of its own",
+    "LambdaInsideVPC": "A function that reads no brokers calls services of AWS alone, with rights "
+    "of its own",
     "LambdaTracing": "Lambda's metrics have how long a run took, and its log what failed in it",
 }
 

@@ -201,8 +201,11 @@ class WatchedCluster:
         if fault := find_name_fault(self.name):
             yield Fault(("name",), fault)
         yield from _no_object(("vpc",), self.vpc, "vpc_id", "a VPC", "ec2.Vpc.from_lookup")
-        groups: dict[Place, Any] = {("brokers",): self.brokers}
-        groups |= {("endpoint_groups", i): each for i, each in enumerate(self.endpoint_groups)}
+        groups: dict[Place, Any] = {
+            ("endpoint_groups", i): each for i, each in enumerate(self.endpoint_groups)
+        }
+        if self.brokers is not None:
+            groups[("brokers",)] = self.brokers
         for place, group in groups.items():
             made = "ec2.SecurityGroup.from_security_group_id"
             yield from _no_object(place, group, "security_group_id", "a security group", made)
@@ -213,6 +216,8 @@ class WatchedCluster:
             made = "secretsmanager.Secret.from_secret_attributes, with its complete ARN and key"
             yield from _no_object(("login", "secret"), login.secret, "secret_arn", "a secret", made)
         for place, topic in self._topics().items():
+            if topic is None:
+                continue
             yield from _no_object(place, topic, "topic_arn", "a topic", "sns.Topic.from_topic_arn")
         for key, kind in (("settings", CollectorSettings), ("alarms", AlarmSettings)):
             if not isinstance(getattr(self, key), kind):
@@ -339,7 +344,7 @@ class WatchedCluster:
 
 
 def _no_object(place: Place, value: Any, key: str, what: str, made: str) -> Iterator[Fault]:
-    if value is not None and not hasattr(value, key):
+    if not hasattr(value, key):
         yield Fault(place, f"must be {what} of CDK, not {value!r}: made, or imported by {made}")
 
 

@@ -214,9 +214,9 @@ def find_unheard(
                 "subscribe to the topics of notices and reports.",
             )
         return
-    senders = [f"alarms of {format_list(paged, _MOST_NAMES)}"] * bool(paged)
-    senders += ["the daily report"] * settings.report.enabled
+    senders = ["the daily report"] * settings.report.enabled
     senders += ["status messages"] * (messages is not None)
+    senders += [f"alarms of {format_list(paged, _MOST_NAMES)}"] * bool(paged)
     if senders:
         where = f" in {region}" if region else ""
         yield Doubt(

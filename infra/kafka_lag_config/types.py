@@ -176,7 +176,8 @@ AccountRegion = Annotated[
     ),
 ]
 KAFKA_ARN = r"arn:aws[a-z-]*:kafka:[a-z0-9-]+:\d{12}:cluster/[\w.-]+/[\w-]+"
-# Of other ARNs only what is read of them here: service, region and account.
+# Of other ARNs only what is read of them here: service, region and account. Wildcards are refused,
+# because policies name these ARNs.
 _ARN = r"arn:aws[a-z-]*:{}:[a-z0-9-]+:\d{{12}}:{}"
 KafkaArn = Annotated[
     str,
@@ -185,27 +186,27 @@ KafkaArn = Annotated[
 SecretArn = Annotated[
     str,
     _like(
-        _ARN.format("secretsmanager", r"secret:\S+-\w{6}"),
+        _ARN.format("secretsmanager", r"secret:[^\s*?]+-[A-Za-z0-9]{6}"),
         "a secret's whole ARN, with the six characters that AWS puts at its end",
     ),
 ]
 KeyArn = Annotated[
     str,
     _like(
-        _ARN.format("kms", r"key/\S+"),
+        _ARN.format("kms", r"key/[^\s*?/]+"),
         "a KMS key's ARN, arn:aws:kms:REGION:ACCOUNT:key/ID (no alias)",
     ),
 ]
 TopicArn = Annotated[
     str,
-    _like(_ARN.format("sns", r"[^\s:]+"), "an SNS topic's ARN, arn:aws:sns:REGION:ACCOUNT:NAME"),
+    _like(_ARN.format("sns", r"[^\s:*?]+"), "an SNS topic's ARN, arn:aws:sns:REGION:ACCOUNT:NAME"),
 ]
 Cidr = Annotated[str, AfterValidator(_addresses)]
 Server = Annotated[str, _like(r"[^\s,:]+:\d{1,5}", "host:port"), AfterValidator(_port)]
 Email = Annotated[str, _like(r"[^\s@]+@[^\s@]+\.[^\s@]+", "an e-mail address")]
 BucketName = Annotated[str, _like(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]", "a bucket's name")]
 EventBus = Annotated[
-    str, _like(r"[^\s:]+", "the name of an event bus of this account and region, not its ARN")
+    str, _like(r"[^\s:/*?]+", "the name of an event bus of this account and region, not its ARN")
 ]
 Https = Annotated[str, _like(r"https://\S+", "an https:// address")]
 Count = Annotated[int, Field(ge=0)]

@@ -144,6 +144,14 @@ IMPOSSIBLE: dict[str, tuple[Callable[[Theirs], dict[str, Any]], str]] = {
         lambda _: {"vpc": "vpc-1"},
         "vpc: must be a VPC of CDK, not 'vpc-1': made, or imported by ec2.Vpc.from_lookup",
     ),
+    "no VPC": (
+        lambda _: {"vpc": None},
+        "vpc: must be a VPC of CDK, not None: made, or imported by ec2.Vpc.from_lookup",
+    ),
+    "no secret": (
+        lambda _: {"login": Scram(cast("Any", None))},
+        "login.secret: must be a secret of CDK, not None",
+    ),
     "a security group by its id": (
         lambda _: {"brokers": "sg-1"},
         "brokers: must be a security group of CDK, not 'sg-1'",
