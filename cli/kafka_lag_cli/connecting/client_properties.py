@@ -124,7 +124,7 @@ _FAMILIES: Final = ("sasl.", "ssl.", "security.", "bootstrap.")
 _ALIKE: Final = 0.9
 # Other prefixes are of other servers, such as a schema registry, beside keys that are read.
 _OF_CLIENTS: Final = re.compile(
-    r"((.*\.)?(kafka|properties|client|consumer|producer|admin|streams)\.)?"
+    r"(^|\.)(kafka|properties|client|consumer|producer|admin|streams)\."
 )
 _SECURED: Final = [each for each in PROTOCOLS if each != "PLAINTEXT"]
 _QUOTES: Final = "{}\"', \t"
@@ -361,8 +361,7 @@ def _check_java(properties: Mapping[str, str], *, over_tls: bool) -> None:
         value = properties.get(key, "").strip()
         if value and value not in _OF_ANY_JVM and (over_tls or not key.startswith("ssl.")):
             raise _FaultError(
-                f"{key} names what secures a connection in Java, which cannot be had here: leave "
-                "it out, if OpenSSL may do it."
+                f"{key} works only in Java: leave it out, and OpenSSL uses its own default."
             )
 
 
@@ -391,13 +390,19 @@ def _check_disguised(properties: Mapping[str, str]) -> None:
     is_read = any(key in properties for key in _KEYS)
     for key, value in properties.items():
         plain = re.sub("[_-]", ".", key.strip(_QUOTES)).lower()
-        meant = next((each for each in _KEYS if plain.endswith(each)), None)
+        meant = next((each for each in _KEYS if f".{plain}".endswith(f".{each}")), None)
         if meant is None and value.strip(_QUOTES).upper() in _SECURED:
             plain = meant = "security.protocol"
         if meant is None or meant in properties:
             continue
-        if not is_read or _OF_CLIENTS.fullmatch(plain.removesuffix(meant)):
-            raise _FaultError(f"{_shown(key)} is not read: {_TAKE} {meant}.")
+        prefix = plain.removesuffix(meant)
+        if not is_read or not prefix or _OF_CLIENTS.search(prefix):
+            without = (
+                f", without the prefix {_shown(key.strip(_QUOTES)[: len(prefix)])}"
+                if prefix
+                else ""
+            )
+            raise _FaultError(f"{_shown(key)} is not read: {_TAKE} {meant}{without}.")
 
 
 def _sasl(properties: Mapping[str, str]) -> dict[str, Any]:
