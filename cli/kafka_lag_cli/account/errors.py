@@ -30,22 +30,28 @@ EXPIRED = frozenset(
         "UnauthorizedSSOTokenError",
     }
 )
+_REJECTED = EXPIRED | {"InvalidAccessKeyId", "InvalidToken"}
 _ABSENT = frozenset({"NotFoundException", "ResourceNotFoundException"})
 
 
 class AwsError(ReporterError):
     """A call that failed; `right` is the action in IAM that it takes.
 
-    `denied`: there is no such right. `absent`: there is no such cluster or secret.
+    `denied`: there is no such right. `rejected`: AWS does not take the credentials. `absent`: there
+    is no such cluster or secret.
     """
 
     def __init__(self, right: str, error: Exception) -> None:
         self.right, self.code = right, error_code(error)
         self.denied, self.absent = self.code in _DENIED, self.code in _ABSENT
+        self.rejected = self.code in _REJECTED
         if self.denied:
             sentence = f"AWS denies the right to {right} ({self.code})."
-        elif self.code in EXPIRED:
-            sentence = f"Your AWS credentials have expired ({self.code}): run aws sso login."
+        elif self.rejected:
+            sentence = (
+                f"AWS does not take your credentials ({self.code}): run aws sso login, or renew "
+                "them."
+            )
         elif isinstance(error, ClientError):
             sentence = f"AWS answers {right} with {self.code}."
         else:

@@ -70,5 +70,9 @@ def _map_errors(bucket: str, right: str) -> Iterator[None]:
         if isinstance(cause, aws.ParamValidationError):
             sentence = f"{bucket} cannot be the name of a bucket: check it (--state)."
         else:
-            sentence = f"The bucket {bucket} cannot be read: {AwsError(right, cause)}"
+            error_of_aws = AwsError(right, cause)
+            sentence = f"The bucket {bucket} cannot be read. {error_of_aws}"
+            is_answer = isinstance(cause, aws.ClientError)
+            if is_answer and not error_of_aws.denied and not error_of_aws.rejected:
+                sentence += " Check the bucket's name and the AWS region."
         raise StoreError(sentence) from cause
