@@ -8,7 +8,6 @@ from pathlib import Path
 
 import click
 
-from kafka_lag.errors import ConfigError
 from kafka_lag_cli.connecting.deployment_file import read_deployed_cluster
 from kafka_lag_cli.help_sections import command, option
 from kafka_lag_config.document import normalised
@@ -36,5 +35,7 @@ def config(file: Path, cluster: str | None) -> None:
     else:
         document = normalised(load(file), str(file), file.parent)
         if cluster is not None and cluster != document["cluster"]:
-            raise ConfigError(f"{file} is of the cluster {document['cluster']}, not {cluster}.")
+            raise click.UsageError(
+                f"{file} is of the cluster {document['cluster']}, not {cluster}."
+            )
     click.echo(json.dumps(document, indent=2))

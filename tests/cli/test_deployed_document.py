@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import unquote
 
 import boto3
+import click
 import pytest
 import tomlkit
 from moto import mock_aws
@@ -51,7 +52,7 @@ def a_deployment(folder: Path, *clusters: dict[str, Any], name: str = "lag.json"
 
 
 def an_error(file: Path, *more: str) -> str:
-    with pytest.raises((ConfigError, ConfigurationError)) as caught:
+    with pytest.raises((click.UsageError, ConfigError, ConfigurationError)) as caught:
         options(file, *more)
     error = caught.value
     (line,) = (error.line if isinstance(error, ConfigurationError) else str(error)).splitlines()

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from botocore.exceptions import NoCredentialsError
 from moto import mock_aws
 
-from kafka_lag.errors import ConfigError
 from kafka_lag_cli.doctor.deployment import check_deployment, check_document
 from kafka_lag_cli.doctor.findings import Finding, exit_code
 from kafka_lag_config.reading import check
@@ -392,7 +392,7 @@ def test_a_document_is_looked_at_by_its_file(account: FakeAccount, tmp_path: Pat
     document["clusters"].append({**document["clusters"][0], "name": "second"})
     path = tmp_path / "deployment.json"
     path.write_text(json.dumps(document))
-    with pytest.raises(ConfigError, match="choose one by --cluster"):
+    with pytest.raises(click.UsageError, match="choose one by --cluster"):
         check_document(path, None, None)
     findings = check_document(path, "second", None)
     assert _the(findings, "MSK cluster").severity == "info"

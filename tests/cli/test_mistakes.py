@@ -28,7 +28,9 @@ GOLDEN = "command-mistakes.txt"
 @pytest.fixture(name="folder", scope="module")
 def _folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("mistakes")
-    for name, text in {"document.toml": FAULTY, "f": "nothing", "empty": "\n"}.items():
+    collector = FAULTY.replace("windoww = 3\n", "")
+    texts = {"document.toml": FAULTY, "collector.toml": collector, "f": "nothing", "empty": "\n"}
+    for name, text in texts.items():
         (folder / name).write_text(text)
     (folder / "latin").write_bytes(b"SELECT '\xff'")
     (folder / "empty-folder").mkdir()

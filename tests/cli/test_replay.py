@@ -21,6 +21,7 @@ from kafka_lag.snapshots.keys import object_key
 from kafka_lag.snapshots.parquet import to_parquet
 from kafka_lag.snapshots.store import FolderStore
 from kafka_lag_cli.replay import replay
+from kafka_lag_config.reading import CONTEXT_KEY
 from tests.builders import MINUTE
 from tests.cli.snapshots import a_group, a_snapshot_of
 from tests.golden import Golden
@@ -329,6 +330,17 @@ def test_snapshots_count_where_there_is_no_history(state: State) -> None:
         store.write_once(key, data)
     pages = [page for page in state.pages() if page["alarm"] != "heartbeat"]
     assert [(page["alarm"], page["begin"]) for page in pages] == [("status", at(613))]
+
+
+def test_a_cluster_that_cdk_json_lacks_is_an_error_that_names_the_file(
+    state: State, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    document = json.loads((state.folder / "a.json").read_text())
+    (state.folder / "cdk.json").write_text(json.dumps({"context": {CONTEXT_KEY: document}}))
+    monkeypatch.chdir(state.folder)
+    answer = CliRunner().invoke(replay, ["--cluster", "nope"])
+    assert answer.exit_code == 2
+    assert "cdk.json has no cluster nope: it has shop." in answer.stderr
 
 
 def test_one_of_several_clusters_without_runs_in_these_days_is_named_and_left_out(

@@ -12,6 +12,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import click
+
 from kafka_lag import contract
 from kafka_lag.brokers.access import IAM
 from kafka_lag.brokers.aws_login import SecretCredentials
@@ -43,8 +45,8 @@ def read_deployed(
 ) -> tuple[Settings, MakeSource]:
     """Settings of one cluster of the configuration, and its login; `servers` replace its brokers.
 
-    Raises ConfigError, ConfigurationError. AWS is asked at once for brokers that neither the
-    configuration nor `servers` names, and for the login when that is made.
+    Raises UsageError, ConfigError, ConfigurationError. AWS is asked at once for brokers that
+    neither the configuration nor `servers` names, and for the login when that is made.
     """
     document, region, folder, found = _document(path, cluster)
     if servers is None and document["bootstrap_servers"] is None:
@@ -75,7 +77,7 @@ def _document(
     else:
         document = normalised(source, str(path), folder)
     if name is not None and name != document["cluster"]:
-        raise ConfigError(f"{path} is of the cluster {document['cluster']}, not {name}.")
+        raise click.UsageError(f"{path} is of the cluster {document['cluster']}, not {name}.")
     return document, None, folder, None
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import click
 
-from kafka_lag.errors import ConfigError
 from kafka_lag.wording.formatting import format_list
 from kafka_lag_cli.help_sections import FILE, option
 from kafka_lag_config.cluster import Cluster
@@ -52,7 +51,7 @@ def read_deployed_cluster(path: Path, name: str | None) -> tuple[Deployment, Clu
     """The deployment of a file and the cluster of that name, or its only one; None where the file
     is of one collector, without a deployment.
 
-    Raises ConfigError, ConfigurationError.
+    Raises UsageError, ConfigurationError.
     """
     if path.name != CDK_FILE:
         source = load(path)
@@ -63,13 +62,15 @@ def read_deployed_cluster(path: Path, name: str | None) -> tuple[Deployment, Clu
 
 
 def choose_cluster(deployment: Deployment, name: str | None, path: Path) -> Cluster:
-    """Returns the cluster of that name, or the only one. Raises ConfigError."""
+    """Returns the cluster of that name, or the only one. Raises UsageError."""
     names = [each.name for each in deployment.clusters]
     if name is None and len(names) > 1:
-        raise ConfigError(
+        raise click.UsageError(
             f"{path} has {len(names)} clusters ({format_list(names, _NAMED)}): choose one by "
             "--cluster."
         )
     if name is not None and name not in names:
-        raise ConfigError(f"{path} has no cluster {name}: it has {format_list(names, _NAMED)}.")
+        raise click.UsageError(
+            f"{path} has no cluster {name}: it has {format_list(names, _NAMED)}."
+        )
     return deployment.clusters[names.index(name) if name else 0]

@@ -44,7 +44,8 @@ def check_document(
     """Check a cluster of a deployment's configuration in AWS; empty for another configuration.
 
     To be called before MSK is asked for brokers: where the login is not enabled it names none.
-    Raises ConfigError for a configuration or a profile that cannot be used.
+    Raises ConfigurationError for a configuration, UsageError for the name of a cluster that it
+    lacks, ConfigError for a profile that cannot be used.
     """
     found = read_deployed_cluster(path, cluster)
     if found is None:

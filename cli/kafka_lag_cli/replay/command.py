@@ -11,7 +11,12 @@ from pathlib import Path
 
 import click
 
-from kafka_lag_cli.connecting.deployment_file import CONFIG, choose_cluster, read_deployment
+from kafka_lag_cli.connecting.deployment_file import (
+    CDK_FILE,
+    CONFIG,
+    choose_cluster,
+    read_deployment,
+)
 from kafka_lag_cli.help_sections import command
 from kafka_lag_cli.replay.days import Days, find_period, period_options, read_days, replay_days
 from kafka_lag_cli.replay.output import print_beside_aws, print_replays, write_replays
@@ -59,7 +64,7 @@ def replay(
     deployment = read_deployment(file)
     wanted = deployment.clusters
     if cluster is not None:
-        wanted = (choose_cluster(deployment, cluster, file or Path()),)
+        wanted = (choose_cluster(deployment, cluster, file or Path(CDK_FILE)),)
     read = list(read_days(place, wanted, period))
     if compare_with_aws:
         _show_beside_aws(read, deployment.name, place, output)
