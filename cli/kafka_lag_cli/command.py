@@ -13,13 +13,13 @@ from typing import Any
 import click
 
 from kafka_lag import contract
-from kafka_lag_cli.help_sections import add_variables
+from kafka_lag_cli.help_sections import WRONG, add_variables
 from kafka_lag_cli.terminal.text import ignore_closed_pipe, printable
 
 _PROGRAM = "kafka-lag"
 _PACKAGE = "msk-lag-reporter"
 _PREFIX = "KAFKA_LAG"
-WRONG_USAGE, INTERRUPTED = 2, 130
+INTERRUPTED = 130
 # What each does. A subcommand is imported when it is called: Spark, AWS and the configuration's
 # model need not be loaded for the others.
 _SUBCOMMANDS = {
@@ -150,7 +150,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except click.UsageError as error:
         path = error.ctx.command_path if error.ctx else _path(argv)
         click.echo(f"{path}: {_sentence(error)} (See {path} --help.)", err=True)
-        return WRONG_USAGE
+        return WRONG
     except click.ClickException as error:
         click.echo(f"{_PROGRAM}: {error.format_message()}", err=True)
         return error.exit_code

@@ -118,8 +118,10 @@ class SectionedCommand(click.Command):
         try:
             return super().invoke(ctx)
         except ReporterError as error:
-            # Errors name the keys of a configuration, which are options for who has none.
-            lines, code = [wording_of(config=ctx.params.get("config"))(str(error))], FAILED
+            # Errors about brokers name the keys of a configuration. They are options for people who
+            # have none.
+            has_options = "bootstrap_servers" in ctx.params and not ctx.params.get("config")
+            lines, code = [wording_of(config=not has_options)(str(error))], FAILED
         except ConfigurationError as error:
             lines, code = [error.line], WRONG
             if len(error.faults) > 1:
