@@ -36,6 +36,8 @@ def _folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "empty-folder").mkdir()
     shop = describe_cluster("shop", alarms={"groups": ["billing"]})
     (folder / "shop.json").write_text(json.dumps({"clusters": [shop]}))
+    mall = describe_cluster("mall", alarms={"groups": ["billing"]})
+    (folder / "mall.json").write_text(json.dumps({"clusters": [mall]}))
     write_shop(folder / "shop")
     return folder
 

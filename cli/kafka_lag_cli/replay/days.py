@@ -4,13 +4,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TypeAlias
 
 import click
 
+from kafka_lag import contract
 from kafka_lag.errors import ConfigError
+from kafka_lag.snapshots.store import BrowsableStore
+from kafka_lag.wording.formatting import format_list
 from kafka_lag_cli.help_sections import add_options
 from kafka_lag_cli.replay.alarms import explain_left_out, metrics_watched
 from kafka_lag_cli.replay.pages import Page, find_pages
@@ -24,16 +28,21 @@ from kafka_lag_config.cluster import Cluster
 # What is replayed unless days are named, and the most that history holds.
 _DEFAULT_DAYS, _MOST_DAYS = 30, 400
 _DAY = timedelta(days=1)
+# Before it nothing was recorded; thirty days before the year 1 are no date.
+_FIRST_YEAR = 2000
+# In an error.
+_MOST_CLUSTERS = 3
 
 # What was recorded of a cluster, as one configuration has it, and the other.
 Days: TypeAlias = tuple[Recorded, Cluster, Cluster | None]
 
 
 def _day(text: str) -> datetime:
-    try:
-        return datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC)
-    except ValueError:
-        raise click.BadParameter(f"{text!r} must be a date, written 2026-01-31") from None
+    with suppress(ValueError):
+        day = datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC)
+        if day.year >= _FIRST_YEAR:
+            return day
+    raise click.BadParameter(f"{text!r} must be a date since {_FIRST_YEAR}, written 2026-01-31")
 
 
 period_options = add_options(
@@ -95,12 +104,30 @@ def read_days(
             with count_objects() as progress:
                 recorded = read_recorded(store, cluster.name, metrics, *period, progress)
         except ConfigError as error:
+            where = place.describe()
+            sentence = (
+                _explain_missing(cluster.name, store, where)
+                or f"{error} See --state, which is {where}."
+            )
             if number == len(wanted) and not found:
-                raise ConfigError(f"{error} See --state, which is {place.describe()}.") from error
-            click.echo(printable(str(error)), err=True)
+                raise ConfigError(sentence) from error
+            click.echo(printable(sentence), err=True)
             continue
         found = True
         yield recorded, cluster, other
+
+
+def _explain_missing(cluster: str, store: BrowsableStore, where: str) -> str | None:
+    """Returns a sentence about a cluster that the store lacks; null if the store has it."""
+    stored = {
+        folder.removeprefix("cluster=")
+        for prefix in (contract.SNAPSHOT_PREFIX, contract.HISTORY_PREFIX)
+        for folder in store.folders(f"{prefix}/{contract.GROUPS}/")
+    }
+    if cluster in stored:
+        return None
+    there = f"there is {format_list(sorted(stored), _MOST_CLUSTERS)}" if stored else "it has none"
+    return f"There are no snapshots of {cluster} in {where}; {there}."
 
 
 def replay_days(recorded: Recorded, cluster: Cluster) -> Replay:
