@@ -3,20 +3,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_lag import contract
+from kafka_lag.lag.frame import Frame
+from kafka_lag.snapshots.store import FolderStore
+from kafka_lag.views.latest_run import LatestRun, Snapshots
 from kafka_lag_cli.why.timeline import (
     COLUMNS,
     Minute,
     Timeline,
     fold,
+    read_timeline,
 )
 from tests.builders import HOUR, MINUTE, NOON
+from tests.cli.snapshots import a_group, a_snapshot_of
 
 OK = {"status": contract.OK, "members": 2, "owners_changed": 0, "rebalances": 0}
 
@@ -28,6 +36,46 @@ def a_minute(number: int, row: dict[str, Any]) -> Minute:
 def a_timeline(*minutes: Minute) -> Timeline:
     last = minutes[-1].taken_at
     return Timeline(last - 3 * HOUR, last, MINUTE, minutes, len(minutes), 0)
+
+
+class ManyRuns(Snapshots):
+    """A run of one group each minute; `most` is how many runs were read at once."""
+
+    most = 0
+
+    def runs(self, cluster: str, since: int, until: int | None = None) -> list[int]:
+        assert until is not None
+        return list(range(until, since - 1, -MINUTE))
+
+    def frames(
+        self, cluster: str, dataset: str, times: Sequence[int], columns: Sequence[str] | None = None
+    ) -> dict[int, Frame]:
+        self.most = max(self.most, len(times))
+        return {at: a_snapshot_of(a_group("billing"), at=at).groups for at in times}
+
+
+def test_a_long_period_is_read_part_by_part_and_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    snapshots = ManyRuns(FolderStore(tmp_path), lambda: NOON / 1000)
+    groups = a_snapshot_of(a_group("billing")).groups
+    run = LatestRun(
+        cluster="shop",
+        taken_at=NOON,
+        age_seconds=0.0,
+        interval_seconds=60.0,
+        groups=groups,
+        recent=(NOON,),
+        unreadable=0,
+    )
+    timeline = read_timeline(snapshots, run, "billing", NOON - 400 * MINUTE)
+
+    times = [each.taken_at for each in timeline.minutes]
+    assert times == list(range(NOON - 400 * MINUTE, NOON + 1, MINUTE))
+    assert (timeline.runs, timeline.unreadable) == (401, 0)
+    assert snapshots.most <= 150
+    assert "401/401" in click.unstyle(capsys.readouterr().err)
 
 
 # What a letter says of a run; a hyphen is a run that is missing.

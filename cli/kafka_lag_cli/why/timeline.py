@@ -14,6 +14,7 @@ from kafka_lag import contract
 from kafka_lag.lag.frame import Frame
 from kafka_lag.views.latest_run import LatestRun, Snapshots
 from kafka_lag_cli.terminal.group_rows import Row
+from kafka_lag_cli.terminal.progress import count_objects
 
 # What a run says of the group, as `groups` has it.
 COLUMNS = (
@@ -23,6 +24,8 @@ COLUMNS = (
     *("cause", "cause_since", "cause_evidence"),
     *("records_skipped", "skipped_at", "skip_reason", "records_lost"),
 )
+# Runs in memory with all of their groups: 4,000 of 2,000 groups would take more than 1 GB.
+_RUNS_AT_ONCE = 150
 # The least share of what is written that counts as read.
 _LEAST_READ = 0.01
 # Statuses of commits that moved without reading.
@@ -71,8 +74,14 @@ class Timeline:
 def read_timeline(snapshots: Snapshots, run: LatestRun, group: str, since: int) -> Timeline:
     """Returns the group's runs from `since`, ms, to `run`, in order. Raises StoreError."""
     times = sorted(snapshots.runs(run.cluster, since, run.taken_at))
-    frames = snapshots.frames(run.cluster, contract.GROUPS, times, COLUMNS)
-    rows = ((at, _row_of(frames[at], group)) for at in times if at in frames)
+    rows: list[tuple[int, Row | None]] = []
+    with count_objects() as progress:
+        advance = progress(len(times))
+        for first in range(0, len(times), _RUNS_AT_ONCE):
+            part = times[first : first + _RUNS_AT_ONCE]
+            frames = snapshots.frames(run.cluster, contract.GROUPS, part, COLUMNS)
+            rows += ((at, _row_of(frames[at], group)) for at in part if at in frames)
+            advance(len(part))
     pauses = [later - at for at, later in pairwise(times)]
     return Timeline(
         since=since,
@@ -80,7 +89,7 @@ def read_timeline(snapshots: Snapshots, run: LatestRun, group: str, since: int) 
         interval_ms=int(median(pauses) if pauses else run.interval_seconds * 1000),
         minutes=tuple(Minute(at, row) for at, row in rows if row is not None),
         runs=len(times),
-        unreadable=len(times) - len(frames),
+        unreadable=len(times) - len(rows),
     )
 
 
