@@ -83,8 +83,10 @@ def diff(
     if output != TABLE:
         _write(old, new, pages, output)
         return
-    text, screen = "\n".join(_write_markdown(old, new, pages)), open_screen()
-    if screen.is_terminal and not markdown:
+    screen = open_screen()
+    is_drawn = screen.is_terminal and not markdown
+    text = "\n".join(_write_markdown(old, new, pages, is_drawn=is_drawn))
+    if is_drawn:
         screen.print(Markdown(text))
     else:
         click.echo(text)
@@ -120,8 +122,13 @@ def _find_pages(
         yield _Changes(after, find_changes(before, after.pages), hours)
 
 
-def _write_markdown(old: Deployment, new: Deployment, clusters: list[_Changes]) -> Iterator[str]:
-    """Yields the lines of a comment: each cluster's pages and tasks, then alarms, cost and keys."""
+def _write_markdown(
+    old: Deployment, new: Deployment, clusters: list[_Changes], *, is_drawn: bool
+) -> Iterator[str]:
+    """Yields the lines of a comment: each cluster's pages and tasks, then alarms, cost and keys.
+
+    A terminal, on which Markdown `is_drawn`, has no HTML that folds the keys.
+    """
     yield "### Consumer lag: what this configuration changes"
     for each in clusters:
         yield from ("", f"**{_quote_code(each.replay.cluster.name)}: {each.summary}**")
@@ -132,10 +139,11 @@ def _write_markdown(old: Deployment, new: Deployment, clusters: list[_Changes]) 
     was, will = _costs(old, new)
     yield from ("", f"- {_say_alarms(old, new)}")
     yield f"- cost: ${was:,.2f} -> ${will:,.2f} a month ({will - was:+,.2f})"
-    yield from ("", "<details><summary>Keys</summary>", "")
+    yield from ("", "**Keys**" if is_drawn else "<details><summary>Keys</summary>", "")
     keys = [_quote_code(f"{key}: {was} -> {will}") for key, was, will in _changed_keys(old, new)]
     yield from (f"- {line}" for line in keys or ["No key changes."])
-    yield from ("", "</details>")
+    if not is_drawn:
+        yield from ("", "</details>")
 
 
 def _list_pages(changes: _Changes) -> Iterator[str]:

@@ -99,6 +99,8 @@ def test_a_terminal_draws_what_is_markdown_elsewhere(
     assert row in " ".join(drawn.split())
     assert "|---" in written
     assert "|---" not in drawn
+    assert "<summary>Keys</summary>" in written
+    assert "Keys" in [line.strip() for line in drawn.splitlines()]
 
 
 @pytest.mark.parametrize("interval", [1, 5])

@@ -14,7 +14,7 @@ from kafka_lag_config.cluster import Cluster
 from kafka_lag_config.deployment import Deployment
 
 _DEFAULT_PROFILE = "default"
-_ABSENT = ("ValidationError", "ResourceNotFoundException")
+_ABSENT = "ValidationError"
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Place:
                 client = self.client("cloudformation", region)
                 (found,) = client.describe_stacks(StackName=name)["Stacks"]
         except AwsError as error:
-            if error.code in _ABSENT:
+            if error.code == _ABSENT:
                 return None
             raise
         return dict(found)
