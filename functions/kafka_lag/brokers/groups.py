@@ -199,7 +199,10 @@ async def read_groups(
 async def _locate_again(
     connections: Connections, groups: list[ConsumerGroup], commits: CommittedOffsets
 ) -> list[ConsumerGroup]:
-    """Returns the groups with their present coordinators; unread ones may fail by that."""
+    """Returns the groups with their present coordinators.
+
+    Records a failure for unread groups that have none.
+    """
     located = await find_coordinators(connections, [group.name for group in groups])
     for group in groups:
         # A group without a coordinator may have one by the next retry.

@@ -54,7 +54,8 @@ def estimate_append_times(e: Evaluation, unread: Column, old: Frame) -> AppendTi
     """Returns the append time of each row's next unread record, within proven bounds.
 
     `unread`: the offset of that record, unknown if there is none. `old` holds the previous row of
-    each row. Counts look-ups, and log ends left out because of wrong clocks.
+    each row. Sets `e.look_ups`, and `e.contradicted`: log ends left out because
+    of wrong clocks.
     """
     run, rules = e.run, e.run.rules
     positions = find_positions(e.topics, e.at_topic, unread)

@@ -16,7 +16,7 @@ from kafka_lag.lag.run import Run
 from kafka_lag.lag.time_index import LookUp
 
 if TYPE_CHECKING:
-    # Their modules have steps.
+    # These modules import Evaluation.
     from kafka_lag.lag.offset_lag import OffsetLag
     from kafka_lag.lag.rollup import Counts
     from kafka_lag.lag.time_lag import Ages

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from kafka_lag.lag.batches import learn_batches
 from kafka_lag.lag.columns import Column, Mask
 from kafka_lag.lag.evaluation import Evaluation
 from kafka_lag.lag.frame import Columns, Frame
-from kafka_lag.lag.pauses import learn_pauses
+from kafka_lag.lag.pauses import find_moves, learn_pauses
 from kafka_lag.lag.previous_rows import PreviousRows, set_where_read
 from kafka_lag.lag.run import Run
 
@@ -21,16 +22,19 @@ def add_movement(e: Evaluation) -> Frame:
     for the first commit read on a recreated topic, because the old topic may have left it.
     `rewound_from`: the highest commit before it went back. `rewound_at`: the run, ms, in which it
     last went back. Both are unknown again once the commit has reached `rewound_from`.
-    Columns of recurring pauses: see `pauses`.
+    Columns of recurring pauses and of batches: see `pauses` and `batches`.
     """
     rows, previous, run = e.rows, e.previous, e.run
     now, then = rows.numbers("committed_offset"), previous.rows.numbers("committed_offset")
+    move = find_moves(previous.rows, now > then, now < then, run)
+    window = run.window_seconds
     return set_where_read(
         rows,
         observations=_count_observations(previous.rows, most_observations(run)),
         commit_changed_at=_find_last_change(now, then, previous, run),
         **_find_rewinds(now, previous.rows, run),
-        **learn_pauses(previous.rows, now > then, now < then, run),
+        **learn_pauses(previous.rows, move, window),
+        **learn_batches(previous.rows, move, window),
     )
 
 

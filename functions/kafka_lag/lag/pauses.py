@@ -1,18 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recurring pauses of a consumer, such as those of a batch job, are learnt, not reported as stops.
 
-A pause is a time in which the commit does not move. The last pauses of a row are kept, each with
-the work before it and the lag at its end. There are two kinds of jobs:
-
-- A job by the clock works for about the same time between its pauses, and not much longer than it
-  pauses; an outage follows any work. So a pause is usual if the work before it was as long as
-  before earlier pauses, up to twice their median length. Some pauses may be longer, such as the
-  weekends of a job that also pauses every night. They are usual at their own distance.
-- A job that begins once enough records have come pauses for minutes by day and hours by night, and
-  its pauses end at about the same lag. So a pause is usual while the lag is not much larger.
+A pause is a time in which the commit does not move. A batch job, unlike an outage, works for about
+the same time between pauses, and not much longer than it pauses. So a pause counts as usual only if
+the work before it was as long as usual.
 
 A job's first three pauses are reported as stops: an hourly job is known after some three hours.
-Times are in seconds, by the reporter's clock.
+
+There are two levels: the second learns pauses that are longer than the first allows, such as the
+weekends of a job that also pauses every night. Times are in seconds, by the reporter's clock;
+`window` is W.
 """
 
 from __future__ import annotations
@@ -20,75 +17,66 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from kafka_lag.lag.columns import Column, Mask, Rows, Seconds, Strings
-from kafka_lag.lag.frame import Columns, Frame
+from kafka_lag.lag.aligned import Aligned
+from kafka_lag.lag.columns import Column, Mask, Rows, Seconds
+from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.previous_rows import is_read
-from kafka_lag.lag.recent import Matrix, Recent
 from kafka_lag.lag.run import Run
 from kafka_lag.lag.transactions import find_readable_time_lag
 
-# Pauses that are kept of a row: two weekends of a job that also pauses on four nights a week. Each
-# has four numbers: its length, s, the work before it, s, the age of the next record as it began, s,
-# and the lag at its end, records.
-_KEPT, _NUMBERS = 10, 4
+# The time since the last pause, s.
+WORKED = "work_since_pause"
+# Columns of the two levels, in the order of the fields of `PauseLevel`.
+_USUAL = (
+    "pauses_seen",
+    "pause_seconds",
+    "work_between_pauses",
+    "pause_age_left",
+    WORKED,
+)
+_LONG = (
+    "long_pauses_seen",
+    "long_pause_seconds",
+    "work_between_long_pauses",
+    "long_pause_age_left",
+    "work_since_long_pause",
+)
 # A run is missing between two that are more than half a window and this many intervals apart.
 _HOLE_INTERVALS = 1.5
-# Pauses recur once this many of them had similar work before them. The third pause is the second
-# that counts, because the work before the first is unknown. So the fourth is not reported.
-_NEEDED = 2
-# A job is well known after this many. One that then pauses most of the time may work for any time.
-_WELL_KNOWN = 4
-# Work that lasts more than this many times the pause after it does not belong to a rhythm.
-_RATIO = 4.0
-# Two times are alike if they differ by at most this many windows, or by this share.
-_WINDOWS, _SHARE = 3.0, 0.15
-# A pause may last this many times the usual one.
-_LIMIT_RATIO = 2.0
-# A job begins by count if so many pauses, and this share of all, ended at a similar lag, and the
-# longest of them took so many times the shortest. A batch is at most this many times the usual one.
-_FEWEST_BATCHES, _MOST_BATCHES, _UNLIKE, _MORE = 3, 0.75, 1.5, 1.25
 
 
-def learn_pauses(old: Frame, forward: Mask, back: Mask, run: Run) -> Columns:
-    """Returns `pauses_lately` and `work_since_pause` after this run.
+def learn_pauses(old: Frame, move: Move, window: float) -> dict[str, Column]:
+    """Returns the columns of both levels after this run; `old` holds each row's previous row.
 
-    `old` holds each row's previous row; `forward` and `back` mark commits that moved. A move
-    teaches nothing if runs are missing before it. Hours in which nothing is produced are not a
-    pause: it lasts no longer than the age of the next record.
+    Only rows with a long pause, now or before, are computed, because most groups never pause.
     """
-    since, seen = old.numbers("commit_changed_at"), _find_last_seen(old)
-    age, still_for = find_readable_time_lag(old), (seen - since) / 1_000
-    near = max(run.window_seconds / 2, _HOLE_INTERVALS * run.interval_seconds)
-    observed = forward & age.known & (run.seconds_since(seen) <= near) & since.known
-    pause = still_for.clip(most=age)
-    ended = observed & (pause > run.window_seconds)
-    worked, took = old.numbers("work_since_pause"), run.seconds_since(since)
-    lasts = (worked + took).where(~ended, Column.constant(0, len(old), np.float64))
-    changed = forward | back
-    lately = old.strings("pauses_lately")
-    rows = np.flatnonzero(ended & worked.known & old.numbers("lag").known)
-    if len(rows):
-        left = (age - still_for).clip(0.0, worked)
-        numbers = (pause, worked, left, old.numbers("lag"))
-        new = np.stack([each.take(rows).fill(0.0) for each in numbers], 1).round().tolist()
-        lists = zip(lately.take(rows).to_list(), new, strict=True)
-        lately = lately.put(rows, Strings.of(_append(*each) for each in lists))
-    return {
-        "pauses_lately": lately,
-        "work_since_pause": lasts.only(observed).where(changed, worked),
-    }
+    columns = {name: old.numbers(name) for name in (*_USUAL, *_LONG)}
+    traced = columns[_USUAL[-1]].known | columns[_LONG[-1]].known
+    at = np.flatnonzero(((move.forward | move.back) & traced) | move.ends_pause(window))
+    if not len(at):
+        return columns
+    return _replace_rows(columns, at, learn_from_move(_read_pauses(old, at), move.take(at), window))
 
 
-def _append(lately: tuple[float, ...] | None, pause: list[float]) -> tuple[float, ...]:
-    """Returns the pauses with one more; if there are too many, the oldest goes, but the longest
-    stays: a job by count may pause that long again tonight."""
-    pauses = [*(lately or ()), *pause]
-    if len(pauses) > _KEPT * _NUMBERS:
-        first = _NUMBERS if pauses[0] == max(pauses[::_NUMBERS]) else 0
-        del pauses[first : first + _NUMBERS]
-    return tuple(pauses)
+def find_moves(old: Frame, forward: Mask, back: Mask, run: Run) -> Move:
+    """Returns the movement of each commit since the previous run, whose rows `old` holds.
+
+    `forward` and `back` mark the commits that moved.
+    """
+    since, age = old.numbers("commit_changed_at"), find_readable_time_lag(old)
+    seen = _find_last_seen(old)
+    passed, window = run.seconds_since(seen), run.window_seconds
+    near = passed <= max(window / 2, _HOLE_INTERVALS * run.interval_seconds)
+    forward = forward & since.known & seen.known
+    return Move(
+        still_for=((seen - since) / 1_000).fill(0.0),
+        age=age.fill(0.0),
+        took=run.seconds_since(since).fill(0.0),
+        observed=age.known & near & forward,
+        forward=forward,
+        back=back,
+    )
 
 
 def _find_last_seen(old: Frame) -> Column:
@@ -119,27 +107,20 @@ def find_usual_pauses(
 
     `ages` (s) stand in for an unknown `time_lag_seconds`; `still` marks commits that have not moved
     for a window, `warned` rows that were WARN. The lesser of pause and age counts for still rows: a
-    group with an old backlog may pause as well.
+    group with an old backlog may pause as well, and hours without records are no pause.
     """
     found = UsualPauses(np.zeros(len(rows), bool), np.zeros(len(rows), bool))
-    age, window = rows.numbers("time_lag_seconds").or_else(ages).fill(np.inf), run.window_seconds
-    at = np.flatnonzero(rows.strings("pauses_lately").known & (age > window / 2))
+    at = np.flatnonzero(rows.numbers("pauses_seen").known)
     if not len(at):
         return found
-    rhythms, age = _Rhythms.of(rows, at, still[at], window), age[at]
-    unmoved = run.seconds_since(rows.numbers("commit_changed_at").take(at)).fill(np.inf)
-    in_time = np.where(
-        still[at],
-        np.minimum(age, unmoved) <= rhythms.limit,
-        age <= rhythms.limit + _LIMIT_RATIO * rhythms.left,
-    )
-    more = np.maximum(window, (_LIMIT_RATIO - 1.0) * rhythms.left)
-    left_as_usual = age - unmoved <= rhythms.left + more
-    usual = (rhythms.limit > 0) & in_time & ~rhythms.by_count
-    behind = (still | warned)[at] & ~left_as_usual
-    full = rows.numbers("lag").take(at) > _MORE * rhythms.records
-    found.usual[at] = usual
-    found.explain[at] = (usual & ~behind) | (rhythms.by_count & ~full)
+    age = rows.numbers("time_lag_seconds").or_else(ages).take(at)
+    since = rows.numbers("commit_changed_at").take(at)
+    known_age = age.fill(np.inf)
+    unmoved = run.seconds_since(since).fill(np.inf)
+    pauses, window = _read_pauses(rows, at), run.window_seconds
+    usual = is_explained(pauses, known_age, unmoved, still[at], window)
+    behind = (still | warned)[at] & ~is_left_as_usual(pauses, known_age - unmoved, window)
+    found.usual[at], found.explain[at] = usual, usual & ~behind
     return found
 
 
@@ -149,76 +130,234 @@ def find_due_pause(rows: Frame, run: Run) -> Column:
     It applies to commits that do not move. It is unknown if no pause is learnt, or if the work
     before was not as long as usual.
     """
-    at = np.flatnonzero(rows.strings("pauses_lately").known & (rows.numbers("lag") > 0))
-    limit = _Rhythms.of(rows, at, np.ones(len(at), bool), run.window_seconds).limit
-    due = Column.of(limit / _LIMIT_RATIO, limit > 0)
-    return Column.unknown(len(rows), np.float64).put(at, due)
+    at = np.flatnonzero(rows.numbers("pauses_seen").known)
+    pauses, window = _read_pauses(rows, at), run.window_seconds
+    usual, long = (
+        Column(level.pause, _is_due(level, np.ones(len(at), bool), window))
+        for level in (pauses.usual, pauses.long)
+    )
+    longest = usual.clip(long.fill(0.0))
+    return Column.unknown(len(rows), np.float64).put(at, longest)
+
+
+def _read_pauses(frame: Frame, at: Rows) -> Pauses:
+    return Pauses(_read_level(frame, at, _USUAL), _read_level(frame, at, _LONG))
+
+
+def _read_level(frame: Frame, at: Rows, names: tuple[str, ...]) -> PauseLevel:
+    """Returns one level of these rows.
+
+    Versions before 2.1 counted pauses without the work between them; such counts become 0.
+    """
+    seen, pause, work, left, worked = (frame.numbers(name).take(at) for name in names)
+    counts = seen.known & pause.known & work.known & left.known
+    return PauseLevel(
+        seen.only(counts).fill(0.0),
+        pause.only(counts).fill(0.0),
+        work.only(counts).fill(0.0),
+        left.only(counts).fill(0.0),
+        worked,
+    )
+
+
+def _replace_rows(columns: dict[str, Column], at: Rows, pauses: Pauses) -> dict[str, Column]:
+    """Returns the columns with these pauses at the given rows."""
+    replaced: dict[str, Column] = {}
+    for names, level in ((_USUAL, pauses.usual), (_LONG, pauses.long)):
+        counts = level.seen > 0
+        numbers = (level.seen, level.pause, level.work, level.left)
+        new = [*(Column(number, counts) for number in numbers), level.worked]
+        for name, column in zip(names, new, strict=True):
+            replaced[name] = columns[name].put(at, column)
+    return replaced
+
+
+# Pauses recur once this many of them had similar work before them. The third pause is the second
+# that counts, because the work before the first is unknown. So the fourth is not reported. Counting
+# ends at the second number.
+_NEEDED, _MOST = 2, 4
+# Work that lasts more than this many times the pause after it does not belong to a rhythm.
+_RATIO = 4.0
+# Two times of work are alike if they differ by at most this many windows (two pauses: by one), or
+# by this share of the usual time.
+_WINDOWS, _SHARE = 3.0, 0.15
+# A pause may last this many times the usual one.
+_LIMIT_RATIO = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class _Rhythms:
-    """The rhythm of rows with pauses.
+class PauseLevel(Aligned):
+    """Recurring pauses of about one length, a row per group-partition.
 
-    `limit`: how long, s, the pause may last that a row may be in, 0 if none is due. `left`: the
-    usual age of the next record as a pause begins, s. `by_count` marks jobs that begin at about so
-    many `records`.
+    `seen`: how many pauses in a row had similar work before them. Their usual values, 0 if none was
+    seen: `pause` (how long), `work` (time from one to the next), `left` (the age of the next unread
+    record when the pause begins). `worked`: time since the last pause, unknown if it was not seen.
     """
 
-    limit: Seconds
+    seen: Seconds
+    pause: Seconds
+    work: Seconds
     left: Seconds
-    by_count: Mask
-    records: Seconds
+    worked: Column
 
-    @classmethod
-    def of(cls, rows: Frame, at: Rows, still: Mask, window: float) -> _Rhythms:
-        """Returns the rhythms of the rows at `at`; while a commit moves, work may be shorter."""
-        lately = Recent.of(rows.strings("pauses_lately").take(at), _KEPT * _NUMBERS)
-        table = lately.values.reshape(len(at), _KEPT, _NUMBERS)
-        pause, work, left, records = table.transpose(2, 0, 1)
-        present = lately.present[:, ::_NUMBERS]
-        rhythmic = present & (work <= _RATIO * pause)
-        worked = rows.numbers("work_since_pause").take(at)
-        now, spare = worked.fill(0.0)[:, None], np.maximum(_WINDOWS * window, _SHARE * work)
-        fits = np.where(still[:, None], np.abs(now - work) <= spare, now <= work + spare)
-        mostly = _median(work, rhythmic) <= _median(pause, rhythmic)
-        mostly &= rhythmic.sum(1) >= _WELL_KNOWN
-        alike = rhythmic & (fits | (mostly | ~worked.known)[:, None])
-        usual = _median(pause, alike)
-        longest = _find_long(pause, work, rhythmic, _LIMIT_RATIO * usual, worked.fill(0.0), window)
-        known = (alike.sum(1) >= _NEEDED) & (2 * alike.sum(1) > present.sum(1))
-        limit = _LIMIT_RATIO * np.maximum(usual, longest) * known
-        batch = _median(records, rhythmic)
-        similar = rhythmic & (np.abs(records - batch[:, None]) <= (_MORE - 1.0) * batch[:, None])
-        shortest = np.where(similar, pause, np.inf).min(1)
-        by_count = np.where(similar, pause, 0.0).max(1) >= _UNLIKE * shortest
-        number = similar.sum(1)
-        by_count &= (number >= _FEWEST_BATCHES) & (number >= _MOST_BATCHES * present.sum(1))
-        return cls(limit, _median(left, alike), by_count, batch)
+    @property
+    def known(self) -> Mask:
+        """Marks rows whose pauses are known to recur."""
+        mask: Mask = self.seen >= _NEEDED
+        return mask
+
+    @property
+    def limit(self) -> Seconds:
+        """Returns how long a pause of this level may last."""
+        return self.pause * _LIMIT_RATIO
+
+    def with_worked(self, worked: Column) -> PauseLevel:
+        """Returns this level with another time of work since the last pause."""
+        return PauseLevel(self.seen, self.pause, self.work, self.left, worked)
 
 
-def _find_long(
-    pause: Matrix, work: Matrix, rhythmic: Mask, limit: Seconds, worked: Seconds, window: float
-) -> Seconds:
-    """Returns the length of a longer pause that is due now, 0 if none is.
+@dataclass(frozen=True, slots=True)
+class Pauses(Aligned):
+    """The usual pauses of each row, and the longer pauses that some of them are."""
 
-    It is due as long after the last one above the usual `limit` as that was after the one before.
+    usual: PauseLevel
+    long: PauseLevel
+
+    def without_work(self) -> Pauses:
+        """Returns the same pauses with an unknown time of work since the last one."""
+        unknown = Column.unknown(len(self.usual.seen), np.float64)
+        return Pauses(self.usual.with_worked(unknown), self.long.with_worked(unknown))
+
+
+@dataclass(frozen=True, slots=True)
+class Move(Aligned):
+    """The movement of each commit since the previous run: `forward`, `back`, or neither.
+
+    `still_for`: how long the commit had not moved by the previous run. `age`: the age of the next
+    unread record in that run. `took`: the time from the commit's last change to this run.
+    `observed` is false, and the times mean nothing, if the commit did not move forward, runs are
+    missing in between, or the age is unknown.
     """
-    long = rhythmic & (pause > limit[:, None])
-    # The time from the end of each pause to the present one.
-    after = np.cumsum((pause + work)[:, ::-1], 1)[:, ::-1] - pause - work + worked[:, None]
-    last = _KEPT - 1 - np.argmax(long[:, ::-1], 1)
-    rows = np.arange(len(last))
-    earlier = long & (np.arange(_KEPT) < last[:, None])
-    before = _KEPT - 1 - np.argmax(earlier[:, ::-1], 1)
-    apart = after[rows, before] - after[rows, last] - pause[rows, last]
-    near = np.abs(after[rows, last] - apart) <= np.maximum(_WINDOWS * window, _SHARE * apart)
-    both = np.minimum(pause[rows, last], pause[rows, before])
-    return np.where(earlier.any(1) & near, both, 0.0)
+
+    still_for: Seconds
+    age: Seconds
+    took: Seconds
+    observed: Mask
+    forward: Mask
+    back: Mask
+
+    @property
+    def pause(self) -> Seconds:
+        """Returns how long the commit had not moved, or the age if that is less.
+
+        Hours in which nothing is produced are not a pause.
+        """
+        pause: Seconds = np.minimum(self.still_for, self.age)
+        return pause
+
+    def ends_pause(self, window: float) -> Mask:
+        """Marks commits that ended a pause longer than `window`, s."""
+        mask: Mask = self.observed & (self.pause > window)
+        return mask
 
 
-def _median(values: Matrix, chosen: npt.NDArray[np.bool_]) -> Seconds:
-    """Returns the upper median of the chosen values of each row, 0 without any."""
-    rising = np.sort(np.where(chosen, values, np.inf), axis=1)
-    middle = np.minimum(chosen.sum(1) // 2, rising.shape[1] - 1)
-    found = np.take_along_axis(rising, middle[:, None], 1)[:, 0]
-    return np.where(np.isfinite(found), found, 0.0)
+def is_alike(one: Seconds, usual: Seconds, least: float = 0.0) -> Mask:
+    """Marks values that differ from the usual one by at most `least`, or by a share of it."""
+    mask: Mask = np.abs(one - usual) <= _tolerance(usual, least)
+    return mask
+
+
+def is_busy(worked: Column, pause: Seconds) -> Mask:
+    """Marks pauses that do not belong to a rhythm, because the work before was much longer."""
+    return worked > _RATIO * pause
+
+
+def learn_from_pause(level: PauseLevel, pause: Seconds, left: Seconds, window: float) -> PauseLevel:
+    """Returns the level after one more pause, which began at an age of `left`."""
+    worked, known = level.worked.fill(0.0), level.worked.known
+    left = np.where(known, np.minimum(left, worked), 0.0)
+    busy = is_busy(level.worked, pause)
+    fits = known & ~busy & (level.seen > 0) & is_alike(worked, level.work, _WINDOWS * window)
+    fits &= (pause <= level.limit) & (
+        (worked <= _WINDOWS * window) | is_alike(pause, level.pause, window)
+    )
+    less = np.maximum(level.seen - 1, 0)
+    first = known & ~busy & ~fits & (less == 0)
+    # The mean of all pauses that were alike; from the fourth on a moving mean.
+    weight = 1.0 / np.minimum(level.seen + 1, _MOST)
+    seen = np.where(fits, np.minimum(level.seen + 1, _MOST), np.where(known, less, level.seen))
+    again = PauseLevel(
+        np.where(first, 1.0, seen),
+        np.where(fits, level.pause + (pause - level.pause) * weight, level.pause),
+        np.where(fits, level.work + (worked - level.work) * weight, level.work),
+        np.where(fits, level.left + (left - level.left) * weight, level.left),
+        Column.of(np.zeros(len(pause))),
+    )
+    return PauseLevel(again.seen, pause, worked, left, again.worked).where(first, again)
+
+
+def learn_from_move(pauses: Pauses, move: Move, window: float) -> Pauses:
+    """Returns the pauses after commits have moved; a move that was not observed teaches nothing.
+
+    A pause longer than the usual limit was reported. It does not change the usual level, and counts
+    for the long one.
+    """
+    usual, long = pauses.usual, pauses.long
+    pause = move.pause
+    left = np.maximum(move.age - move.still_for, 0.0)
+    timely, over = pause <= window, usual.known & (pause > usual.limit)
+    more = (long.worked + move.took).only(usual.known)
+    long = learn_from_pause(long, pause, left, window).where(over, long.with_worked(more))
+    ended = learn_from_pause(usual, pause, left, window)
+    more = (usual.worked + move.took).where(timely, Column.of(np.zeros(len(pause))))
+    usual = usual.with_worked(more).where(timely | over, ended)
+    return Pauses(usual, long).where(move.observed, pauses.without_work())
+
+
+def is_explained(
+    pauses: Pauses, age: Seconds, unmoved: Seconds, still: Mask, window: float
+) -> Mask:
+    """Marks ages that recurring pauses explain; `unmoved` counts only if the commit is `still`."""
+    usual, long = pauses.usual, pauses.long
+    due = _is_due(usual, still, window)
+    mask: Mask = due & (
+        _is_within(usual, age, unmoved, still)
+        | (_is_due(long, still, window) & _is_within(long, age, unmoved, still))
+    )
+    return mask
+
+
+def _is_due(level: PauseLevel, still: Mask, window: float) -> Mask:
+    """Marks rows that may be in a pause: pauses recur, and the work before was as long as usual.
+
+    While the commit moves, the work may also be shorter than usual.
+    """
+    worked, most = level.worked.fill(0.0), level.work + _tolerance(level.work, _WINDOWS * window)
+    fits = np.where(still, is_alike(worked, level.work, _WINDOWS * window), worked <= most)
+    # A well-known job that pauses most of the time may work for any time.
+    mostly = (level.seen >= _MOST) & (level.work <= level.pause)
+    mask: Mask = level.known & (fits | ~level.worked.known | mostly)
+    return mask
+
+
+def _is_within(level: PauseLevel, age: Seconds, unmoved: Seconds, still: Mask) -> Mask:
+    """Marks rows whose pause (age, if the commit moves) is no longer than this level allows."""
+    limit = level.limit
+    mask: Mask = np.where(
+        still, np.minimum(age, unmoved) <= limit, age <= limit + _LIMIT_RATIO * level.left
+    )
+    return mask
+
+
+def is_left_as_usual(pauses: Pauses, left: Seconds, window: float) -> Mask:
+    """Marks rows whose last commit left no greater age than usual; `left` is that age.
+
+    The age grows from pause to pause if less is read than is written.
+    """
+    usual = np.maximum(pauses.usual.left, np.where(pauses.long.known, pauses.long.left, 0.0))
+    mask: Mask = left <= usual + np.maximum(window, (_LIMIT_RATIO - 1.0) * usual)
+    return mask
+
+
+def _tolerance(usual: Seconds, least: float) -> Seconds:
+    return np.maximum(least, _SHARE * usual)

@@ -8,6 +8,7 @@ from typing import TypeAlias
 import numpy as np
 
 from kafka_lag import contract
+from kafka_lag.lag.batches import find_expected_batches
 from kafka_lag.lag.columns import Mask, Seconds, Strings
 from kafka_lag.lag.evaluation import Evaluation
 from kafka_lag.lag.frame import Frame
@@ -86,6 +87,9 @@ def _list_rules(e: Evaluation, rows: Frame) -> list[StatusRule]:
     still = is_still(rows, run) & ~was_held_up
     stuck = _was_stuck(old) & ~_has_moved(rows, old)
     pauses = find_usual_pauses(rows, ages.least, still, warned, run)
+    batches = find_expected_batches(rows, ages.least, still, run)
+    is_explained = batches.is_explained | (pauses.explain & ~batches.known)
+    usual = pauses.usual & ~batches.known
     oldest = ages.most.fill(np.inf)
     left_over = _age_after_last_move(rows, np.where(warned, oldest, age), still, run)
     # If a log deletes unread records, those that remain are young, however late the group is.
@@ -110,12 +114,12 @@ def _list_rules(e: Evaluation, rows: Frame) -> list[StatusRule]:
         (stuck, contract.STOP, None),
         # The group kept up when the commit last moved.
         (kept_up & ~unproven, contract.OK, None),
-        (still & pauses.explain, contract.OK, contract.PAUSING),
-        (pauses.explain, contract.OK, None),
+        (still & is_explained, contract.OK, contract.PAUSING),
+        (is_explained, contract.OK, None),
         (kept_up, None, None),
         # The commit has not moved for a window, with a member that owns the partition or without.
-        (still & ~pauses.usual & owned_lately, contract.STALL, None),
-        (still & ~pauses.usual, contract.STOP, None),
+        (still & ~usual & owned_lately, contract.STALL, None),
+        (still & ~usual, contract.STOP, None),
         # The commit moves, and the group is behind.
         (~is_not_catching_up(rows, old, age, run), contract.OK, None),
         (is_unowned & ~_moves_lately(rows, run), contract.WARN, contract.NO_MEMBER),

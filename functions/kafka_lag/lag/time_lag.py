@@ -119,8 +119,7 @@ class Ages:
 
 
 def _widen_for_short_rests(e: Evaluation, is_behind: Mask, now: Column) -> Ages:
-    """Returns the estimated ages with wider bounds for rows whose rest is short, share groups, and
-    compacted topics.
+    """Returns the ages with wider bounds for short rests, share groups and compacted topics.
 
     The first two may still read offsets taken for markers or finished, so the next record may be as
     old as the commit's position. `now` as in `_estimate_time_lag`.

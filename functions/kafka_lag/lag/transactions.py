@@ -112,10 +112,10 @@ def name_held_up(e: Evaluation) -> Frame:
 def add_open_transactions(e: Evaluation) -> Frame:
     """Returns the groups with the records that open transactions, seen by two runs, hold up.
 
-    `held_up_records` are at or after the stable offsets
-    of partitions that are held up; unknown if none is. `open_transaction_since`, `_topic` and
-    `_partition` are of the oldest transaction. A group in OK has the reason `open_transaction`. It
-    is in WARN once a transaction has held it up for longer than the window.
+    `held_up_records` are at or after the stable offsets of partitions that are held up; unknown if
+    none is. `open_transaction_since`, `_topic` and `_partition` are of the oldest transaction. A
+    group in OK has the reason `open_transaction`. It is in WARN once a transaction has held it up
+    for longer than the window.
     """
     groups, rows, run = e.groups, e.rows, e.run
     since = e.of_topic.numbers("open_transaction_since")

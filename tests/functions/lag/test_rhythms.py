@@ -331,7 +331,7 @@ def test_a_constant_backlog_stays_slow_however_its_rates_jitter(rate: int) -> No
 
 @pytest.mark.parametrize("name", CLOCKS)
 def test_a_wrong_clock_teaches_no_pauses(name: str) -> None:
-    assert set(BY_THE_MINUTE.said(name, "pauses_lately")[60:]) == {None}
+    assert set(BY_THE_MINUTE.said(name, "pauses_seen")[60:]) == {None}
     assert PAUSING not in BY_THE_MINUTE.said(name, "status_reason")
 
 

@@ -194,7 +194,7 @@ OPEN = split_strips(
         end          2x3 9x20 10x2
         stable       2x23 10
         commit       2x23 10
-        pauses_lately  ?x25
+        pauses_seen  ?x25
         held_up_at   ?x3 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 ?x2
     by one and then by another
         end                           2x3 9x10 12x2
