@@ -24,6 +24,7 @@ from kafka_lag.errors import ConfigError, ReporterError
 from kafka_lag.notify.conditional_objects import S3ConditionalObjects
 from kafka_lag.notify.delivery import Channel
 from kafka_lag.notify.eventbridge import EventBridgeChannel
+from kafka_lag.notify.msk_state import MskStates, read_arns
 from kafka_lag.notify.notifier import Notifier, NotifierLogger, StoredRuns
 from kafka_lag.notify.s3_event import parse_completed_runs
 from kafka_lag.notify.sns import SnsChannel
@@ -72,6 +73,7 @@ def build_notifier(
         logger,
         clock=clock,
         owner=secrets.token_hex(8),
+        states=_build_states(environ),
     )
     return bucket, notifier
 
@@ -95,6 +97,10 @@ def _check_environment(environ: Mapping[str, str]) -> None:
         faults.append(f"{contract.ENV_EVENT_BUS} {bus!r} is not the name or ARN of an event bus")
     if chat and chat not in (_TRUE, _FALSE):
         faults.append(f"{contract.ENV_CHAT} must be {_TRUE} or {_FALSE}, not {chat!r}")
+    try:
+        read_arns(environ.get(contract.ENV_MSK_CLUSTERS))
+    except ValueError:
+        faults.append(f"{contract.ENV_MSK_CLUSTERS} is not JSON of names and ARNs")
     if faults:
         raise ConfigError("The environment has faults: " + "; ".join(faults) + ".")
 
@@ -109,6 +115,11 @@ def _build_channels(environ: Mapping[str, str]) -> list[Channel]:
         client = make_client("events", _AWS, _parse_region(bus, "events"))
         channels.append(EventBridgeChannel(client, bus, time.sleep))
     return channels
+
+
+def _build_states(environ: Mapping[str, str]) -> MskStates | None:
+    arns = read_arns(environ.get(contract.ENV_MSK_CLUSTERS))
+    return MskStates(make_client("kafka", _AWS), arns) if arns else None
 
 
 def _parse_region(arn: str, service: str) -> str | None:

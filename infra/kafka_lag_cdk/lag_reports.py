@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import jsii
@@ -63,7 +63,8 @@ class LagReports(Construct):
     `views` and `status_messages` are None where `settings` have them off; their code is `package`,
     the daily job's `report_package`, both built from locked requirements unless given. `watched`
     is whether any cluster runs, so that snapshots are to be expected. `doubts` are warned of at
-    synthesis in place of those about `settings`.
+    synthesis in place of those about `settings`. `msk` are ARNs of MSK clusters by name: messages
+    on maintenance name their state.
     """
 
     def __init__(
@@ -85,6 +86,7 @@ class LagReports(Construct):
         report_package: Path | None = None,
         watched: bool = True,
         doubts: Iterable[Doubt] | None = None,
+        msk: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(scope, construct_id)
         self._name, self._settings = name, settings or SharedSettings()
@@ -116,7 +118,7 @@ class LagReports(Construct):
         self.job_name = self._make_daily_report(report_package, asset_key)
         self.names = self._name_all()
         self.views = self._make_views()
-        self.status_messages = self._make_status_messages()
+        self.status_messages = self._make_status_messages(msk or {})
 
     def expect(self, cluster: ClusterFacts) -> list[Doubt]:
         """Registers a cluster with its owners. Returns the warnings about it."""
@@ -212,7 +214,7 @@ class LagReports(Construct):
             log_key_arn=self._log_key_arn,
         )
 
-    def _make_status_messages(self) -> StatusNotifier | None:
+    def _make_status_messages(self, msk: Mapping[str, str]) -> StatusNotifier | None:
         if self._settings.status_messages is None:
             return None
         return StatusNotifier(
@@ -222,6 +224,7 @@ class LagReports(Construct):
             bucket=self._bucket,
             topics=self.topics,
             code=collector_code(Function(), self._package),
+            msk=msk,
             chats=self._settings.notify.has_chats,
             recovered=self._settings.notify.recovered,
             silence=self._watched,

@@ -160,6 +160,7 @@ def _make_shared(
         package=package,
         watched=any(not cluster.paused for cluster in clusters),
         doubts=find_shared_doubts(deployment, *place),
+        msk={cluster.name: cluster.arn for cluster in clusters if cluster.arn},
     )
     reports.names.publish(stack)
     stack.put_out(

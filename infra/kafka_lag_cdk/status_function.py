@@ -9,7 +9,8 @@ ours it would need a function with the right to write it. EventBridge has any nu
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping
 
 from aws_cdk import ArnFormat, Duration, Stack
 from aws_cdk import aws_cloudwatch as cloudwatch
@@ -36,6 +37,8 @@ _FAILED_RETENTION = Duration.days(4)
 
 _GROUPS = f"{contract.SNAPSHOT_PREFIX}/{contract.GROUPS}/"
 _NOTIFIED = f"{contract.NOTIFIED_PREFIX}/*"
+# So many ARNs fit into the 4 KB of a function's environment. Messages on others name no state.
+_MOST_CLUSTERS = 15
 
 
 class StatusNotifier(Construct):
@@ -49,6 +52,8 @@ class StatusNotifier(Construct):
     Runs may overlap, as order is held cluster by cluster: an older snapshot than the cursor's sends
     nothing, and each message is claimed by a conditional write. A reserved concurrency of one would
     only make clusters wait for each other, and small accounts have none to reserve.
+
+    `msk`: ARNs of MSK clusters by name, whose state the function may read.
     """
 
     def __init__(
@@ -60,6 +65,7 @@ class StatusNotifier(Construct):
         bucket: s3.IBucket,
         topics: Topics,
         code: lambda_.Code,
+        msk: Mapping[str, str],
         chats: bool = False,
         recovered: bool = True,
         silence: bool = True,
@@ -75,14 +81,15 @@ class StatusNotifier(Construct):
             retention_period=_FAILED_RETENTION,
         )
         published = topics if settings.topic else None
+        msk = dict(list(msk.items())[:_MOST_CLUSTERS])
         reader = SnapshotReader(
             self,
             "Reader",
             handler=_HANDLER,
             description="Messages on a changed status of consumer groups",
             code=code,
-            environment=_environment(settings, bucket, published, chats),
-            rights=_rights(self, settings, bucket, published),
+            environment=_environment(settings, bucket, published, chats, msk),
+            rights=[*_rights(self, settings, bucket, published), *_describing(msk)],
             memory_mb=settings.memory_mb,
             timeout=_TIMEOUT,
             log_days=settings.log_days,
@@ -130,7 +137,11 @@ class StatusNotifier(Construct):
 
 
 def _environment(
-    settings: StatusMessages, bucket: s3.IBucket, topics: Topics | None, chats: bool
+    settings: StatusMessages,
+    bucket: s3.IBucket,
+    topics: Topics | None,
+    chats: bool,
+    msk: Mapping[str, str],
 ) -> dict[str, str]:
     variables = {contract.ENV_BUCKET: bucket.bucket_name}
     if topics and topics.reports is not None:
@@ -138,7 +149,15 @@ def _environment(
         variables[contract.ENV_CHAT] = "true" if chats else "false"
     if settings.event_bus:
         variables[contract.ENV_EVENT_BUS] = settings.event_bus
+    if msk:
+        variables[contract.ENV_MSK_CLUSTERS] = json.dumps(msk)
     return variables
+
+
+def _describing(msk: Mapping[str, str]) -> Iterator[Right]:
+    """Yields the right to read the state of MSK clusters, if there are any."""
+    if msk:
+        yield allow("kafka:DescribeClusterV2", on=sorted(set(msk.values())))
 
 
 def _rights(

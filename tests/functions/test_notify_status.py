@@ -123,6 +123,7 @@ GOOD = {contract.ENV_BUCKET: "kept", contract.ENV_STATUS_TOPIC: TOPIC, contract.
         {contract.ENV_STATUS_TOPIC: ""},
         {contract.ENV_CHAT: "true"},
         {contract.ENV_CHAT: ""},
+        {contract.ENV_MSK_CLUSTERS: '{"shop": "arn:aws:kafka:eu-west-1:1:cluster/shop/a-1"}'},
     ],
 )
 def test_one_channel_is_enough(more: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,6 +144,7 @@ def test_one_channel_is_enough(more: dict[str, str], monkeypatch: pytest.MonkeyP
         ({contract.ENV_STATUS_TOPIC: BUS}, "is not the ARN of an SNS topic"),
         ({contract.ENV_STATUS_TOPIC: f"{TOPIC}.fifo"}, "is a FIFO topic: name a standard one"),
         ({contract.ENV_EVENT_BUS: TOPIC}, "is not the name or ARN of an event bus"),
+        ({contract.ENV_MSK_CLUSTERS: "[]"}, "KAFKA_LAG_MSK_CLUSTERS is not JSON of names"),
         ({contract.ENV_CHAT: "yes"}, "KAFKA_LAG_CHAT must be true or false, not 'yes'"),
         ({contract.ENV_BUCKET: "", contract.ENV_CHAT: "?"}, "not set; KAFKA_LAG_CHAT must be"),
     ],

@@ -31,3 +31,5 @@ AUTH_IAM, AUTH_BEARER = "iam", "bearer"
 ENV_STATUS_TOPIC = "KAFKA_LAG_STATUS_TOPIC"
 ENV_EVENT_BUS = "KAFKA_LAG_EVENT_BUS"
 ENV_CHAT = "KAFKA_LAG_CHAT"
+# ARNs of MSK clusters by name, as JSON, whose state messages on maintenance name.
+ENV_MSK_CLUSTERS = "KAFKA_LAG_MSK_CLUSTERS"

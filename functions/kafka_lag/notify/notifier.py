@@ -18,6 +18,7 @@ from kafka_lag.notify.conditional_objects import ConditionalObjects
 from kafka_lag.notify.cursors import Cursor, Cursors
 from kafka_lag.notify.delivery import Channel, HasTime, NotificationError, OutOfTimeError
 from kafka_lag.notify.messages import StatusMessage, build_messages
+from kafka_lag.notify.msk_state import ClusterStates, add_states
 from kafka_lag.notify.mutes import Mutes, read_windows
 from kafka_lag.snapshots.keys import AHEAD_MS, hour_prefix, object_key, taken_at_of
 from kafka_lag.snapshots.parquet import from_parquet
@@ -118,10 +119,11 @@ class Notifier:
         *,
         clock: Callable[[], float],
         owner: str,
+        states: ClusterStates | None = None,
     ) -> None:
         self._channels = [
             _ChannelNotifier(
-                channel, runs, Cursors(objects, channel.name, clock, owner), objects, logger
+                channel, runs, Cursors(objects, channel.name, clock, owner), objects, logger, states
             )
             for channel in channels
         ]
@@ -179,7 +181,9 @@ class _ChannelNotifier:
         cursors: Cursors,
         objects: ConditionalObjects,
         logger: NotifierLogger,
+        states: ClusterStates | None,
     ) -> None:
+        self._states = states
         self._channel = channel
         self._runs = runs
         self._cursors = cursors
@@ -207,6 +211,8 @@ class _ChannelNotifier:
             if before is None and not cursor.is_new:
                 before = self._find_reported(cluster, cursor.taken_at)
             changes = mutes.find_changes(cluster, at, groups, before)
+            if self._states is not None:
+                changes = add_states(changes, self._states)
             messages = build_messages(changes, len(groups) + _count_absent(changes))
             if messages:
                 cursor = self._send(cursor, messages, has_time)

@@ -18,6 +18,7 @@ from kafka_lag.notify.changes import (
     Row,
     Trouble,
 )
+from kafka_lag.notify.msk_state import MSK_STATE
 from kafka_lag.snapshots.keys import object_key
 from kafka_lag.wording.advice import (
     advise,
@@ -385,6 +386,8 @@ def _write_hints(change: GroupChange) -> Iterator[str]:
         yield "Hint: if the topic is written in transactions, set its allowed_lag to 1."
     if cause is not None:
         yield f"Cause: {cause.happened}."
+        if state := row.get(MSK_STATE):
+            yield f"MSK: the cluster is in the state {state}."
     if to_do := _advise(change):
         yield f"To do: {to_do}."
     if cause is not None:

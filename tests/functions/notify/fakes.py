@@ -11,6 +11,7 @@ from kafka_lag.lag.frame import Frame
 from kafka_lag.notify.conditional_objects import StoredObject
 from kafka_lag.notify.delivery import HasTime, Outcome
 from kafka_lag.notify.messages import Notice, StatusMessage
+from kafka_lag.notify.msk_state import ClusterStates
 from kafka_lag.notify.notifier import CompleteRuns, Notifier, NotifyResult
 from tests.builders import MINUTE, NOON
 from tests.fakes import RecordingLogger
@@ -138,7 +139,7 @@ class Bench:
         self._processes = 0
         self.notifier = self.another()
 
-    def another(self) -> Notifier:
+    def another(self, states: ClusterStates | None = None) -> Notifier:
         """One more process at the same work."""
         self._processes += 1
         owner = f"process {self._processes}"
@@ -149,6 +150,7 @@ class Bench:
             self.logger,
             clock=lambda: self.now,
             owner=owner,
+            states=states,
         )
 
     def event(self, minute: int, notifier: Notifier | None = None) -> NotifyResult:
