@@ -1,11 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 # Deploys what `make template` wrote; docs/deploy.md explains it.
 
+terraform {
+  required_providers {
+    aws = { source = "hashicorp/aws", version = ">= 5.0" }
+  }
+}
+
 locals {
-  bucket     = "MY-BUCKET" # in the stacks' region
+  account    = "111122223333"
   region     = "eu-west-1"
-  out        = ".local/template"
+  bucket     = "MY-BUCKET"             # exists, in this region
+  out        = "../../.local/template" # from the folder of this file
   parameters = { AssetsBucket = local.bucket, AssetsPrefix = "kafka-lag/" }
+}
+
+provider "aws" {
+  region              = local.region
+  allowed_account_ids = [local.account]
 }
 
 # The old code stays until the stacks use the new code.
@@ -28,7 +40,7 @@ resource "aws_s3_object" "template" {
 
 resource "aws_cloudformation_stack" "shared" {
   name         = "kafka-lag-shared"
-  template_url = "https://${local.bucket}.s3.${local.region}.amazonaws.com/${aws_s3_object.template["Shared-111122223333-eu-west-1.template.json"].key}"
+  template_url = "https://${local.bucket}.s3.${local.region}.amazonaws.com/${aws_s3_object.template["Shared-${local.account}-${local.region}.template.json"].key}"
   capabilities = ["CAPABILITY_IAM"]
   parameters   = local.parameters
   depends_on   = [aws_s3_object.asset]
