@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Log start, end, last stable offset and local log start: one ListOffsets a leader, all at once.
+"""Log start, end, last stable offset and local log start: ListOffsets to all leaders at once.
 
 Errors are kept by row.
 """
@@ -37,6 +37,9 @@ START, END = int(OffsetSpec.EARLIEST), int(OffsetSpec.LATEST)
 _LOCAL_START = int(OffsetSpec.EARLIEST_LOCAL)
 # The version of ListOffsets that knows this spec; older ones would take it for a time.
 _LOCAL_START_SINCE = 8
+
+# Kafka 4.4 refuses arrays of more than a million elements, and a topic may have as many partitions.
+PARTITIONS_PER_REQUEST = 100_000
 
 # Isolation levels: all replicated records, or those up to the first open transaction.
 _READ_UNCOMMITTED, _READ_COMMITTED = 0, 1
@@ -83,8 +86,8 @@ class OffsetReader:
     ) -> None:
         self._connections, self._retries, self._clock = connections, retries, clock
         self._table = table
-        # The rows and partitions of the last request to each leader: ends are read from the same
-        # leaders as starts.
+        # The rows and partitions of the last requests by their first row: ends are read from the
+        # same leaders as starts.
         self._requested: dict[int, tuple[Rows, RequestedPartitions]] = {}
 
     async def read(self, spec: int, once: Mask) -> LogOffsets:
@@ -141,21 +144,16 @@ class OffsetReader:
         leader = self._table.frame.numbers("leader").take(rows)
         answers.fail(rows[~leader.known], NO_LEADER)
         await self._connections.gather(
-            self._send_to_leader(
-                int(node),
-                rows[leader.known & (leader.values == node)],
-                spec,
-                isolation,
-                answers,
-            )
+            self._send_to_leader(int(node), part, spec, isolation, answers)
             for node in unique(leader.values[leader.known])
+            for part in _split(rows[leader.known & (leader.values == node)])
         )
 
     async def _send_to_leader(
         self, node: int, rows: Rows, spec: int, isolation: int, answers: _OffsetAnswers
     ) -> None:
         sent_at = int(self._clock() * 1000)
-        request = ListOffsetsRequest(self._partitions(node, rows), spec, isolation)
+        request = ListOffsetsRequest(self._partitions(rows), spec, isolation)
         try:
             response = await self._connections.send(node, request)
         except UnansweredError as error:
@@ -168,9 +166,9 @@ class OffsetReader:
             detail = f"answered ListOffsets for {topic!r}-{number}, not requested"
             self._connections.note_unexpected(node, detail)
 
-    def _partitions(self, node: int, rows: Rows) -> RequestedPartitions:
+    def _partitions(self, rows: Rows) -> RequestedPartitions:
         """Returns the request's partitions for these rows; a topic's rows are side by side."""
-        before = self._requested.get(node)
+        before = self._requested.get(int(rows[0]))
         if before is None or not np.array_equal(before[0], rows):
             frame = self._table.frame
             before = (
@@ -181,8 +179,13 @@ class OffsetReader:
                     frame.numbers("partition_id").values[rows],
                 ),
             )
-            self._requested[node] = before
+            self._requested[int(rows[0])] = before
         return before[1]
+
+
+def _split(rows: Rows) -> list[Rows]:
+    size = PARTITIONS_PER_REQUEST
+    return [rows[i : i + size] for i in range(0, len(rows), size)]
 
 
 class _OffsetAnswers:

@@ -15,6 +15,7 @@ from kafka.protocol.metadata import MetadataRequest
 
 from kafka_lag import contract
 from kafka_lag.brokers.connections import Connections
+from kafka_lag.brokers.coordinators import chunks
 from kafka_lag.brokers.errors import (
     UNKNOWN_TOPIC,
     Failure,
@@ -28,6 +29,8 @@ from kafka_lag.lag.columns import Column, Mask, Rows, Strings
 from kafka_lag.lag.frame import Frame, locate
 from kafka_lag.lag.group_settings import NameFilter
 
+# Kafka 4.4 refuses arrays of more than a million elements.
+TOPICS_PER_REQUEST = 10_000
 # The version of DescribeCluster that lists brokers which are away (KIP-1073).
 _WITH_FENCED = 2
 
@@ -129,8 +132,17 @@ async def list_topics(
 
 async def describe_topics(connections: Connections, names: list[str]) -> DescribedTopics:
     """Returns the topics found, the failures of hidden topics, and the topics that do not exist."""
-    if not names:
-        return DescribedTopics()
+    parts = chunks(names, TOPICS_PER_REQUEST)
+    answers = await connections.gather(_describe_part(connections, part) for part in parts)
+    return DescribedTopics(
+        [topic for answer in answers for topic in answer.found],
+        {name: failure for answer in answers for name, failure in answer.hidden.items()},
+        frozenset(name for answer in answers for name in answer.gone),
+        {node: rack for answer in answers for node, rack in answer.racks.items()},
+    )
+
+
+async def _describe_part(connections: Connections, names: list[str]) -> DescribedTopics:
     try:
         answer = await connections.send_to_any(
             lambda: MetadataRequest(

@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 from kafka.protocol.consumer.metadata import ConsumerProtocolAssignment
 
+from kafka_lag.brokers import offsets, topics
 from kafka_lag.brokers.coordinators import ConsumerGroup, find_coordinators
 from kafka_lag.brokers.group_offsets import CommittedOffsets, fetch_offsets
+from kafka_lag.brokers.reading import ReadRequest
 from kafka_lag.brokers.topics import build_table
 from tests.builders import NOON, table
 from tests.functions.brokers.brokers import Brokers, Topic
@@ -145,6 +147,27 @@ def test_each_leader_is_asked_for_its_own_partitions() -> None:
         if kind == "Ends"
     }
     assert asked == {0: [("b", 0)], 1: [("c", 0), ("c", 1), ("c", 2)], 7: [("a", 0)]}
+
+
+def test_a_request_has_fewer_partitions_and_topics_than_a_broker_refuses(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert max(offsets.PARTITIONS_PER_REQUEST, topics.TOPICS_PER_REQUEST) < 1_000_000
+    monkeypatch.setattr(offsets, "PARTITIONS_PER_REQUEST", 2)
+    monkeypatch.setattr(topics, "TOPICS_PER_REQUEST", 2)
+    brokers = Brokers({"a": Topic([(n, 10 + n) for n in range(5)])}, {})
+    found = brokers.read(ReadRequest(known_topics=frozenset("bcd")))
+
+    assert table(found.topic_partitions, "start_offset", "end_offset") == [
+        (n, 10 + n) for n in range(5)
+    ]
+    sent: dict[str, list[int]] = {}
+    for kind, request in zip(brokers.kinds, brokers.requests, strict=True):
+        if kind in ("Starts", "Ends"):
+            sent.setdefault(kind, []).extend(len(topic.partitions) for topic in request.topics)
+        elif kind == "Metadata" and request.topics is not None:
+            sent.setdefault(kind, []).append(len(request.topics))
+    assert sent == {"Starts": [2, 2, 1], "Ends": [2, 2, 1], "Metadata": [2, 1]}
 
 
 def test_a_cluster_without_topics_has_no_row() -> None:
