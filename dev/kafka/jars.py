@@ -138,6 +138,7 @@ CONSUMER_PROTOCOL = BrokerFeature("the consumer group protocol of KIP-848", (4, 
 # Before, brokers knew share groups from 4.1 on, without their lag.
 SHARE_LAG = BrokerFeature("the lag of share groups (KIP-1226)", (4, 2, 0))
 DEAD_LETTER_QUEUE = BrokerFeature("dead letter queues of share groups (KIP-1191)", (4, 4, 0))
+DELAYED_UPLOAD = BrokerFeature("delayed tiered uploads (remote.copy.lag.ms)", (4, 4, 0))
 # Before, a partition whose replicas in sync are gone stays without a leader whatever its settings.
 UNCLEAN_ELECTION = BrokerFeature("unclean elections of KRaft (KAFKA-12670)", (3, 9, 0))
 # Before, the newest timestamp of an uncompressed batch came with the offset of its last record.
