@@ -16,6 +16,7 @@ import numpy as np
 from kafka_lag import contract
 from kafka_lag.errors import UnusableError
 from kafka_lag.lag.frame import Frame
+from kafka_lag.lag.previous_rows import last_known_lag
 from kafka_lag.views.http import Answer, Request, WrongQueryError, redirect_trailing_slash
 from kafka_lag.views.latest_run import HOUR_MS, Snapshots
 from kafka_lag.views.member_probe import probe_member
@@ -48,9 +49,8 @@ _PARTITION_COLUMNS = (
     "read_at",
     "committed_offset",
     "commit_changed_at",
-    "start_offset",
-    "end_offset",
     "lag",
+    "last_lag",
     "status",
     "last_status",
     "consumer_status",
@@ -380,6 +380,7 @@ def _partition_status(
 ) -> dict[str, Any]:
     end = _offset(record)
     unread = record["unread_reason"] is not None
+    is_complete = not unread and end is not None and record["lag"] is not None
     return {
         "topic": record["topic"],
         "partition": record["partition_id"],
@@ -389,7 +390,7 @@ def _partition_status(
         "start": start or end,
         "end": end,
         "current_lag": current_lag,
-        "complete": 0 if unread or end is None else 1,
+        "complete": 1 if is_complete else 0,
     }
 
 
@@ -458,11 +459,7 @@ def _log_of(record: _Record) -> tuple[Any, ...]:
 
 def _current_lags(rows: Frame) -> list[int]:
     """Returns each row's lag, else its last known one, else 0: Burrow has no value for unknown."""
-    committed, start = rows.numbers("committed_offset"), rows.numbers("start_offset")
-    # Deleted records can no longer be read.
-    position = committed.where(~(start > committed), start)
-    last = (rows.numbers("end_offset") - position).clip(0)
-    return [lag or 0 for lag in rows.numbers("lag").or_else(last).to_list()]
+    return [lag or 0 for lag in last_known_lag(rows).to_list()]
 
 
 def _offset(record: _Record) -> dict[str, Any] | None:

@@ -46,7 +46,12 @@ from kafka_lag.views.page_tables import (
 from kafka_lag.views.sparkline import PERIODS, Sparkline, load_recent_runs
 from kafka_lag.views.urgency import rank_severities
 from kafka_lag.wording.formatting import format_quantity
-from kafka_lag.wording.words import ALWAYS_REBALANCING, NO_SHARED_LAG, lacks_shared_lag
+from kafka_lag.wording.words import (
+    ALWAYS_REBALANCING,
+    NO_SHARED_LAG,
+    is_share_group,
+    lacks_shared_lag,
+)
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -359,6 +364,7 @@ def _environment() -> Environment:
         "ALWAYS_REBALANCING": ALWAYS_REBALANCING,
         "PARTITION_WORDS": PARTITION_WORDS,
         "NO_SHARED_LAG": NO_SHARED_LAG,
+        "is_share_group": is_share_group,
         "lacks_shared_lag": lacks_shared_lag,
     }
     return environment

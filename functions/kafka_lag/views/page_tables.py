@@ -389,7 +389,8 @@ class MemberTable:
 
 
 def tabulate_members(group: Row, rows: Frame) -> MemberTable:
-    """Returns the members of a group and the partitions that each one owns."""
+    """Returns the members of a group and the partitions that each one owns alone."""
+    rows = rows.where(~rows.strings("member_id").is_in([contract.SHARED_MEMBER]))
     members, beside = rows.strings("member_id"), ("client_id", "client_host")
     sums = [
         row

@@ -43,7 +43,7 @@ class _Template:
 
 
 _TOOL = "--bootstrap-server BROKERS"
-_OFFSETS = f"kafka-consumer-groups {_TOOL} --describe --group {{group_arg}}"
+_OFFSETS = f"{{groups_tool}} {_TOOL} --describe --group {{group_arg}}"
 _MEMBERS = f"{_OFFSETS} --members --verbose"
 _STATE = f"{_OFFSETS} --state"
 _TOPIC = f"kafka-topics {_TOOL} --describe --topic {{topic_arg}}"
@@ -344,6 +344,7 @@ def _format_fields(row: Mapping[str, Any]) -> dict[str, str]:
     fields["advice_on_setting"] = _advise_on_setting(fields)
     fields["advice_on_unexplained"] = advise_on_broker(row) or "look at the log of its members"
     is_shared = is_share_group(row)
+    fields["groups_tool"] = "kafka-share-groups" if is_shared else "kafka-consumer-groups"
     more = _advise_members(row.get("members"), row.get("partitions"))
     fields["more_members"] = "add members" if is_shared else more
     if lost := row.get("incident_lost") or evidence.get("records_lost"):
