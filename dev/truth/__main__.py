@@ -43,7 +43,7 @@ _HUNG_BROKER = 3
 _RUN = """\
 {scenarios} scenarios were planted on three real brokers of Kafka {kafka} and read side by side by
 {names}. `python -m dev.truth` did it on {date} and wrote the tables of this
-page. So many scenarios each program showed right, late, not at all, or wrong:
+page. The table counts the scenarios that each program showed right, late, not at all, or wrong:
 
 {counts}
 """
