@@ -35,7 +35,7 @@ GROUP_SORTS = {
     "group": "Group",
     "lag": "Lag",
     "time_lag": "Time lag",
-    "sla": "Promise",
+    "sla": "SLA",
     "loss": "Time to data loss",
     "members": "Members",
     "held": "Held since",
