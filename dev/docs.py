@@ -74,7 +74,8 @@ def _alarm_table(rules: tuple[alarm_rules.Rule, ...]) -> Iterator[str]:
         if rule is alarm_rules.SLA:
             runs += ", or its `alarms.sla_runs`"
         if rule in _BY_TARGET:
-            runs = f"by its target, {rule.datapoints} at least, of {rule.periods}"
+            least = f"at least {rule.datapoints}"
+            runs = f"N of {rule.periods}; N follows from the target of the SLO, {least}"
         heard = f"| {rule.name} | {rule.severity} | {metric} |"
         yield f"{heard} {_when(rule)} | {runs} | {rule.missing.value} |"
 

@@ -39,11 +39,12 @@ class Deployment(Strict):
     """first part of all names; another name is a separate deployment (a chat channel can belong to
     only one)"""
     account: Account | None = None
-    """the account of clusters whose ARN or `account` names no other (unless given: whoever deploys)
-    """
+    """the account of each cluster that names none in its ARN or its `account` (unless given: that
+    of whoever deploys)"""
     tags: Annotated[dict[Text, str], Field(max_length=40)] = EMPTY
-    """on all that takes some, beside `application` (the deployment's name unless given here):
-    `{"cost-centre": "4711"}`; 40 at most, and none that differ by case alone"""
+    """tags of everything that can have some: `{"cost-centre": "4711"}`; at most 40, and no two
+    whose names differ only by case. The tag `application` is always there: the deployment's name,
+    unless it is given here"""
     permissions_boundary: Text | None = None
     """name, with its path, of a managed policy in each account: the boundary of every role that is
     made"""

@@ -344,7 +344,8 @@ class CollectorKeys(Strict):
     """leave out topics of a group that no member owns and whose commits have not moved for 24 hours
     """
     deadline_seconds: Annotated[Number, Field(ge=1, le=900)] = DEFAULTS.deadline
-    """seconds of a run: three tenths of them to load the state, nine to have read the cluster"""
+    """seconds that a run may take: the state must be loaded after three tenths of them, and the
+    cluster read after nine tenths"""
     broker_timeout_seconds: Annotated[Number, Field(ge=0.1, le=300)] = (
         DEFAULTS.access.broker_timeout
     )
@@ -420,11 +421,12 @@ class Document(CollectorKeys):
     )
     """PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL; in a deployment by `auth`"""
     secret_id: str | None = Field(default=DEFAULTS.secret_id, validate_default=True)
-    """name or ARN; of user and password, required for SASL with these; with SSL, of a client
-    certificate; in a deployment by `auth`"""
+    """name or ARN of a secret. With SASL it holds user and password, and is required unless the
+    login is IAM; with SSL it holds a client certificate; in a deployment by `auth`"""
     cafile: str | None = DEFAULTS.access.cafile
-    """CA certificates, PEM, loaded as a client would before anybody connects; a relative path is
-    seen from the configuration; in a deployment `ca_file` (unless given: the system's)"""
+    """file of CA certificates, PEM; it is loaded once when the configuration is checked, before
+    anybody connects. A relative path begins at the configuration's folder; in a deployment
+    `ca_file` (unless given: the system's)"""
 
     @field_validator("security_protocol")
     @classmethod

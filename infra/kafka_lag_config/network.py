@@ -53,8 +53,9 @@ class Vpc(Strict):
     """any of "s3", "secrets_manager", "monitoring": endpoints that exist and that the subnets
     reach; nothing is made or changed for them"""
     endpoint_subnets: Annotated[tuple[Text, ...], Listed, Distinct] = ()
-    """subnets of these two endpoints, at $7.30 a month each. One subnet costs half, and the
-    endpoint fails with its zone (unless given: `vpc.subnets`)"""
+    """subnets of these two endpoints: each endpoint costs $7.30 a month in each subnet. One subnet
+    costs half as much as two, but the endpoint fails if its zone fails (unless given:
+    `vpc.subnets`)"""
     cidr: Cidr | None = None
     """the VPC's address range, from which these endpoints accept connections"""
     nat: bool = False

@@ -75,7 +75,8 @@ class Steps(Strict):
     """or EstimatedTimeLag. Steps change the number of running tasks; beside `tasks` they act only
     while `TasksNeeded` is unknown"""
     out: Annotated[tuple[Step, ...], Listed, Field(min_length=1, max_length=10)]
-    """objects of `above` and `add`, rising: the value from which on so many tasks are added"""
+    """objects of `above` and `add`, in rising order: from the value `above` on, `add` tasks are
+    added"""
     below: Positive
     """below this value tasks are removed"""
     remove: Whole = 1
@@ -130,8 +131,8 @@ class Tracking(Strict):
     """Set as many tasks as keep `ScalingLagPerMember` at a value."""
 
     lag_per_member: Positive
-    """instead of steps: the target of `ScalingLagPerMember`, about the records a second of a task
-    times the seconds of lag that you accept"""
+    """in place of steps: the value at which `ScalingLagPerMember` is kept. Set about the records
+    that a task reads in a second, times the seconds of lag that you accept"""
     out_cooldown_seconds: Cooldown = 60
     """as for steps"""
     in_cooldown_seconds: InCooldown = 600

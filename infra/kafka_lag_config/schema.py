@@ -44,7 +44,8 @@ _DIALECT = "http://json-schema.org/draft-07/schema#"
 _CLUSTER = "cluster"
 # In no model, as a cluster is checked once they are merged into it.
 _OF_DEFAULTS = (
-    "keys for every cluster; a cluster's own go before, objects are merged, lists are not"
+    "keys for every cluster. If a cluster has a key as well, its own value counts; objects are "
+    "merged, lists are replaced"
 )
 
 # Explained once, in another table or row.

@@ -104,9 +104,9 @@ class AlarmSettings(Strict):
     """by exact name of a group in `alarms.groups`: in how many runs its SLA must be broken for a
     page, as in `{"datapoints": 5, "periods": 10}` (unless given: 3 of 5)"""
     rules: dict[Text, AlarmChange] = EMPTY
-    """by an alarm's name in [the list](alarms.md#all-alarms), what is otherwise: an object of
-    `datapoints`, `periods`, `threshold` and `action` (urgent, notice or none), as in `{"reading":
-    {"datapoints": 3, "action": "urgent"}}`"""
+    """changes of alarms, by the alarm's name in [the list](alarms.md#all-alarms): each is an
+    object of `datapoints`, `periods`, `threshold` and `action` (urgent, notice or none), as in
+    `{"reading": {"datapoints": 3, "action": "urgent"}}`"""
     manual_url: Annotated[str, AfterValidator(check_page)] | None = None
     """where your copy of alarms.md is read: each alarm's description links it, with `#` and the
     alarm's name behind. Alarms on a group that has a `runbook_url` link that (unless given:

@@ -140,11 +140,11 @@ class Keep(Strict):
     """days after which the daily job deletes snapshots, once the history holds their rows; 8 at
     least"""
     history_days: Days = 400
-    """compacted history; at least as many as raw snapshots, because these are deleted only while
-    it has their rows"""
+    """days for which the compacted history is kept; at least `snapshot_days`, because a snapshot
+    is deleted only while the history has its rows"""
     report_days: Annotated[int, Field(ge=22, le=3650)] = 400
-    """daily reports with their pages, 22 at least: hours are compared with the same weekday in six
-    weeks, and three of them must be known"""
+    """days for which daily reports and their pages are kept, at least 22: a report compares each
+    hour with the same weekday of the last six weeks, and three of these must be known"""
 
     @model_validator(mode="after")
     def _history_outlasts_snapshots(self) -> Keep:
