@@ -37,8 +37,9 @@ _FAILED_RETENTION = Duration.days(4)
 
 _GROUPS = f"{contract.SNAPSHOT_PREFIX}/{contract.GROUPS}/"
 _NOTIFIED = f"{contract.NOTIFIED_PREFIX}/*"
-# So many ARNs fit into the 4 KB of a function's environment. Messages on others name no state.
-_MOST_CLUSTERS = 15
+# So many ARNs, with the longest names, fit into the 4 KB of a function's environment. Messages on
+# others name no state.
+_MOST_CLUSTERS = 10
 
 
 class StatusNotifier(Construct):

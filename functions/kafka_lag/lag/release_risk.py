@@ -110,10 +110,15 @@ def _follow_members(
     """
     waits = groups.strings("group_state").is_in(contract.REBALANCING_STATES) | ~is_read(groups)
     states, replaces = last.to_list(), np.zeros(len(groups), bool)
+    # Rows by group, so that a group looks at its own rows alone.
+    order = np.argsort(at_group, kind="stable")
+    bounds = np.searchsorted(at_group[order], np.arange(len(groups) + 1))
     for at in np.flatnonzero(begins | last.known):
-        own = at_group == at
-        state: dict[str, Any] = {"left": _list_members(old_rows, own), "gone_at": None}
-        if not begins[at]:
+        own = order[bounds[at] : bounds[at + 1]]
+        state: dict[str, Any] = {"left": [], "gone_at": None}
+        if begins[at]:
+            state["left"] = _list_members(old_rows, own)
+        else:
             state = json.loads(str(states[at]))
         there = state["left"] if waits[at] else _list_members(rows, own)
         left = [member for member in state["left"] if member in there]
@@ -124,8 +129,9 @@ def _follow_members(
     return Strings.of(states), replaces
 
 
-def _list_members(rows: Frame, own: Mask) -> list[Any]:
-    return sorted(rows.strings("member_id").only(own).pruned().categories)
+def _list_members(rows: Frame, own: Rows) -> list[str]:
+    members = rows.strings("member_id").take(own).to_list()
+    return sorted({member for member in members if member is not None})
 
 
 def _follow_ages(groups: Frame, old: Frame, run: Run) -> Recent:

@@ -54,11 +54,15 @@ def add_states(changes: Sequence[GroupChange], states: ClusterStates) -> list[Gr
 
     It is requested once for all changes, and only if one is on maintenance.
     """
-    on_maintenance = [each for each in changes if each.row.get("cause") == contract.MAINTENANCE]
-    if not on_maintenance:
+    clusters = [each.cluster for each in changes if _is_on_maintenance(each)]
+    if not clusters:
         return list(changes)
-    state = states.read(on_maintenance[0].cluster)
+    state = states.read(clusters[0])
     return [
-        replace(each, row={**each.row, MSK_STATE: state}) if each in on_maintenance else each
+        replace(each, row={**each.row, MSK_STATE: state}) if _is_on_maintenance(each) else each
         for each in changes
     ]
+
+
+def _is_on_maintenance(change: GroupChange) -> bool:
+    return change.row.get("cause") == contract.MAINTENANCE
