@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import io
+import zlib
 from typing import Any
 
 import pyarrow as pa
@@ -29,6 +30,21 @@ _SAME = {
     contract.DOUBLE_LIST: ("list<double>", "array<double>", "array<double>"),
 }
 _ALL = {**contract.COLUMNS, **REPORT_COLUMNS}
+
+
+# A version of the schema and the checksum of its columns. The daily report refuses a snapshot that
+# lacks a column of its version, so that new columns need a new version.
+_COLUMNS_OF_VERSION = ("2.11", 1057664192)
+
+
+def test_other_columns_raise_the_version_of_the_schema() -> None:
+    names = [
+        f"{table}.{name} {kind}"
+        for table, each in contract.COLUMNS.items()
+        for name, kind in each.items()
+    ]
+    found = zlib.crc32("\n".join(sorted(names)).encode())
+    assert (contract.SCHEMA_VERSION, found) == _COLUMNS_OF_VERSION
 
 
 def _expected(columns: dict[str, str], place: int) -> list[tuple[str, str]]:

@@ -11,7 +11,7 @@ REPLACING_FOLDER = "_replacing"
 COMPLETE_NAME = "complete"
 
 # MAJOR.MINOR: new nullable columns raise MINOR, and readers of a MAJOR take any MINOR of it.
-SCHEMA_VERSION = "2.10"
+SCHEMA_VERSION = "2.11"
 SCHEMA_VERSION_KEY = "kafka_lag_schema_version"
 # The bootstrap servers in a run's configuration, joined by commas; absent from the file if unknown.
 SERVERS_KEY = "kafka_lag_bootstrap_servers"
