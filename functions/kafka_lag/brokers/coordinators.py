@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from kafka.protocol.metadata import CoordinatorType, FindCoordinatorRequest
 
@@ -20,7 +20,8 @@ from kafka_lag.brokers.errors import (
     missing_failure,
 )
 
-T = TypeVar("T")
+# A list, or rows.
+Items = TypeVar("Items", bound="_Sliceable")
 
 _KEYS_PER_REQUEST = 500
 # FindCoordinator takes many keys from this version on (KIP-699).
@@ -90,6 +91,12 @@ def by_coordinator(groups: Iterable[ConsumerGroup]) -> dict[int, list[ConsumerGr
     return parts
 
 
-def chunks(items: list[T], size: int) -> list[list[T]]:
+class _Sliceable(Protocol):
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, part: slice, /) -> Any: ...
+
+
+def chunks(items: Items, size: int) -> list[Items]:
     """Returns consecutive parts of at most `size` items."""
     return [items[i : i + size] for i in range(0, len(items), size)]

@@ -13,6 +13,7 @@ import numpy as np
 from kafka.protocol.consumer import OffsetSpec
 
 from kafka_lag.brokers.connections import Connections
+from kafka_lag.brokers.coordinators import chunks
 from kafka_lag.brokers.errors import (
     NO_LEADER,
     UNKNOWN_TOPIC,
@@ -146,7 +147,7 @@ class OffsetReader:
         await self._connections.gather(
             self._send_to_leader(int(node), part, spec, isolation, answers)
             for node in unique(leader.values[leader.known])
-            for part in _split(rows[leader.known & (leader.values == node)])
+            for part in chunks(rows[leader.known & (leader.values == node)], PARTITIONS_PER_REQUEST)
         )
 
     async def _send_to_leader(
@@ -181,11 +182,6 @@ class OffsetReader:
             )
             self._requested[int(rows[0])] = before
         return before[1]
-
-
-def _split(rows: Rows) -> list[Rows]:
-    size = PARTITIONS_PER_REQUEST
-    return [rows[i : i + size] for i in range(0, len(rows), size)]
 
 
 class _OffsetAnswers:

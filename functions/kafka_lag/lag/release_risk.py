@@ -20,6 +20,7 @@ import numpy as np
 from kafka_lag import contract
 from kafka_lag.lag.cause_case import BAD
 from kafka_lag.lag.columns import Column, Mask, Rows, Strings
+from kafka_lag.lag.evaluation import Evaluation
 from kafka_lag.lag.frame import Frame
 from kafka_lag.lag.previous_rows import is_read, seconds_between
 from kafka_lag.lag.recent import Recent
@@ -42,26 +43,18 @@ _LATE_INTERVALS = 0.25
 _REPLACING_RUNS = 3
 
 
-def add_release_risk(
-    groups: Frame,
-    old: Frame,
-    rows: Frame,
-    old_rows: Frame,
-    at_group: Rows,
-    unreadable: Column,
-    run: Run,
-) -> Frame:
+def add_release_risk(e: Evaluation) -> Frame:
     """Returns the groups with `release_risk`, `release_*` and `ages_lately`.
 
-    `old`, `old_rows`: previous rows; `at_group`: each row's group; a lag of at most `unreadable`
-    records holds nothing to read. `ages_lately` are the group's oldest time lags, s, one for each
-    five runs. `release_since` is the run, ms, that saw the first change of members in the last
-    hour, unknown if the group was bad by then. `release_usual_age` is the oldest time lag, s, of
-    the hour before it. `release_members`: see `_follow_members`. `release_risk` is the number of
-    partitions that, since then, stand or fall behind farther than in the hour before, or have
-    skipped records in the last five runs; 0 without a release. It is unknown in a group's first ten
-    runs, which leave nothing to compare with, and for groups whose members are not known.
+    `ages_lately` are the group's oldest time lags, s, one for each five runs. `release_since` is
+    the run, ms, that saw the first change of members in the last hour, unknown if the group was bad
+    by then. `release_usual_age` is the oldest time lag, s, of the hour before it.
+    `release_members`: see `_follow_members`. `release_risk` is the number of partitions that, since
+    then, stand or fall behind farther than in the hour before, or have skipped records in the last
+    five runs; 0 without a release. It is unknown in a group's first ten runs, which leave nothing
+    to compare with, and for groups whose members are not known.
     """
+    groups, old, rows, run = e.groups, e.old_groups, e.rows, e.run
     ages = _follow_ages(groups, old, run)
     oldest = ages.without(_NEWEST).maximum()
     moves = is_read(groups) & (groups.strings("group_type") != old.strings("group_type"))
@@ -70,20 +63,14 @@ def add_release_risk(
     begins &= changes
     since = _find_beginning(old, begins, oldest, run)
     usual = oldest.where(begins, old.numbers("release_usual_age")).only(since.known)
-    limit = (usual + run.interval_seconds).take(at_group)
-    members, replaces = _follow_members(
-        groups,
-        old.strings("release_members").only(since.known),
-        rows,
-        old_rows,
-        at_group,
-        begins & since.known,
-        run,
-    )
-    worse = _is_worse(rows, old_rows, unreadable) & (rows.numbers("time_lag_seconds") > limit)
-    worse &= ~replaces[at_group]
-    worse |= _has_skipped(rows, since.take(at_group), run)
-    count = Sets(at_group, len(groups)).rows(worse & since.known[at_group])
+    limit = (usual + run.interval_seconds).take(e.at_group)
+    last = old.strings("release_members").only(since.known)
+    members, replaces = _follow_members(e, last, begins & since.known)
+    worse = _is_worse(rows, e.previous.rows, e.unreadable)
+    worse &= rows.numbers("time_lag_seconds") > limit
+    worse &= ~replaces[e.at_group]
+    worse |= _has_skipped(rows, since.take(e.at_group), run)
+    count = Sets(e.at_group, len(groups)).rows(worse & since.known[e.at_group])
     known = oldest.known & (groups.numbers("rebalances").known | moves) & is_read(groups)
     return groups.with_columns(
         ages_lately=ages.to_lists(),
@@ -94,33 +81,30 @@ def add_release_risk(
     )
 
 
-def _follow_members(
-    groups: Frame,
-    last: Strings,
-    rows: Frame,
-    old_rows: Frame,
-    at_group: Rows,
-    begins: Mask,
-    run: Run,
-) -> tuple[Strings, Mask]:
+def _follow_members(e: Evaluation, last: Strings, begins: Mask) -> tuple[Strings, Mask]:
     """Returns `release_members`, and marks groups whose members are being replaced.
 
-    It is JSON: the members from before the release that are `left`, and `gone_at`, the last run,
-    ms, that saw another one gone. It is unknown without a release, and once none is left.
+    `last`: what it was in the previous run. It is JSON: the members from before the release that
+    are `left`, and `gone_at`, the last run, ms, that saw another one gone. It is unknown without a
+    release, and once none is left.
     """
+    groups, run, replaces = e.groups, e.run, np.zeros(len(e.groups), bool)
+    followed = np.flatnonzero(begins | last.known)
+    if not len(followed):
+        return last.pruned(), replaces
     waits = groups.strings("group_state").is_in(contract.REBALANCING_STATES) | ~is_read(groups)
-    states, replaces = last.to_list(), np.zeros(len(groups), bool)
+    states = last.to_list()
     # Rows by group, so that a group looks at its own rows alone.
-    order = np.argsort(at_group, kind="stable")
-    bounds = np.searchsorted(at_group[order], np.arange(len(groups) + 1))
-    for at in np.flatnonzero(begins | last.known):
+    order = np.argsort(e.at_group, kind="stable")
+    bounds = np.searchsorted(e.at_group[order], np.arange(len(groups) + 1))
+    for at in followed:
         own = order[bounds[at] : bounds[at + 1]]
         state: dict[str, Any] = {"left": [], "gone_at": None}
         if begins[at]:
-            state["left"] = _list_members(old_rows, own)
+            state["left"] = _list_members(e.previous.rows, own)
         else:
             state = json.loads(str(states[at]))
-        there = state["left"] if waits[at] else _list_members(rows, own)
+        there = state["left"] if waits[at] else _list_members(e.rows, own)
         left = [member for member in state["left"] if member in there]
         gone_at = run.taken_at if len(left) < len(state["left"]) else state["gone_at"]
         if left and gone_at is not None:

@@ -72,11 +72,6 @@ def _name_reasons(e: Evaluation) -> Frame:
     return name_off_by_one(name_unavailable(name_held_up(e), e.run), e.transactional)
 
 
-def _add_release_risk(e: Evaluation) -> Frame:
-    rows, old_rows = e.rows, e.previous.rows
-    return add_release_risk(e.groups, e.old_groups, rows, old_rows, e.at_group, e.unreadable, e.run)
-
-
 def _add_unusual(e: Evaluation) -> Frame:
     usual, beside = e.previous_runs.usual, e.previous_runs.usual_beside
     return add_unusual(e.groups, usual, e.newest.groups, e.run, beside=beside)
@@ -103,7 +98,7 @@ STEPS = (
     Step("counts", Table.ROWS, add_uncounted),
     Step("roll_up", Table.GROUPS, roll_up_groups),
     Step("trend", Table.GROUPS, add_trend),
-    Step("release_risk", Table.GROUPS, _add_release_risk),
+    Step("release_risk", Table.GROUPS, add_release_risk),
     Step("open_transactions", Table.GROUPS, add_open_transactions),
     Step("capacity", Table.GROUPS, add_capacity),
     Step("tasks", Table.GROUPS, add_tasks_needed),
