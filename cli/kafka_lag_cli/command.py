@@ -40,7 +40,7 @@ _SUBCOMMANDS = {
     "cost": "estimate what a configuration costs a month",
     "completion": "let your shell complete this command's words",
 }
-# What people type, as other programs and subcommands have it, and what it is here.
+# Words of other programs and subcommands that people type, and the words here.
 _INSTEAD = {
     "--bootstrap-servers": "kafka-lag show reads a cluster.",
     "--gap": "kafka-lag show has it; here it is --interval.",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the Lambdas share: their package, their logs, and all of a Lambda that reads snapshots.
+"""The Lambdas' package and logs, and all of a Lambda that reads snapshots.
 
 Log groups go with their stack: what must last is in the bucket.
 """
@@ -113,7 +113,7 @@ class SnapshotReader(Construct):
             self,
             "Function",
             description=description,
-            # As a collector's is unless configured otherwise: its package is then uploaded once.
+            # The same as a collector's default, so that their package is uploaded once.
             runtime=RUNTIMES[Function().python],
             architecture=ARCHITECTURES[Function().architecture],
             code=code,

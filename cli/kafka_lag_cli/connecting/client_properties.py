@@ -70,7 +70,7 @@ _OF_LIBRDKAFKA: Final = {
     "ssl.key.location": "ssl.keystore.location with ssl.keystore.type=PEM",
     "metadata.broker.list": "bootstrap.servers",
 }
-# What secures the connection in Java: only Java takes it, and it is never left out in silence.
+# Keys that secure the connection in Java alone: they are refused, never left out in silence.
 _OF_JAVA: Final = (
     "security.providers",
     "sasl.login.class",

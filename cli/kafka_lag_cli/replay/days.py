@@ -25,7 +25,7 @@ from kafka_lag_cli.terminal.progress import count_objects
 from kafka_lag_cli.terminal.text import printable
 from kafka_lag_config.cluster import Cluster
 
-# What is replayed unless days are named, and the most that history holds.
+# Days that are replayed unless others are named, and the most that history holds.
 _DEFAULT_DAYS, _MOST_DAYS = 30, 400
 _DAY = timedelta(days=1)
 # Before it nothing was recorded; thirty days before the year 1 are no date.
@@ -33,7 +33,7 @@ _FIRST_YEAR = 2000
 # In an error.
 _MOST_CLUSTERS = 3
 
-# What was recorded of a cluster, as one configuration has it, and the other.
+# A cluster's recorded days, its configuration, and that of the other file.
 Days: TypeAlias = tuple[Recorded, Cluster, Cluster | None]
 
 

@@ -55,7 +55,7 @@ SEEN: dict[str, Any] = {
     "commit_epoch": None,
     # The broker's lag of a partition; a group with this line is a share group.
     "shared": None,
-    # Of a group of parallel consumers: records that are not finished.
+    # Unfinished records of a group of parallel consumers.
     "unfinished": None,
     "cleanup_policy": None,
     "retention_ms": None,
@@ -208,7 +208,7 @@ class Strips:
 
     @cached_property
     def reports(self) -> list[LagReport]:
-        """What each run found, the oldest first."""
+        """The findings of each run, the oldest first."""
         strips, memory, found = self._strips, Memory.empty(), []
         times = {(name, n): log for name, log in self.logs.items() for n in range(9)}
         look_up = Broker(times, unanswered=strips.keys() - self.logs.keys())
