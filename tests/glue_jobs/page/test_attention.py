@@ -48,6 +48,7 @@ CASES: dict[str, Sequence[Incident]] = {
         NOTED,
     ],
     "a calm day": [incident(Kind.UNEVEN, level=NOTICE, topic="t")],
+    "every kind": [incident(kind, topic="t", leader=1, count=2, measure="groups") for kind in Kind],
 }
 
 
@@ -91,18 +92,11 @@ def test_what_is_not_over_is_still_so_when_it_was_last_seen(more: dict[str, Any]
     assert f"stalled from 09:00, {end}." in said([still()], coverage=coverage)[-1]
 
 
-@pytest.mark.parametrize("kind", Kind)
-def test_every_kind_has_a_sentence_and_a_section_that_there_is(kind: Kind) -> None:
-    one = incident(kind, topic="t", leader=1, count=2, measure="groups")
-    (found,) = list_attention(page(incidents=(one,)).findings)
+def test_every_kind_points_at_a_section_that_there_is() -> None:
+    lines = list_attention(page(incidents=tuple(CASES["every kind"])).findings)
 
-    sentence = join_words(found["sentence"])
-    assert found["tag"]
-    assert sentence[0].isalnum()
-    assert sentence.endswith(".")
-    assert "None" not in sentence
     sections = {"groups", "retention", "brokers", "skew", "anomalies", "coverage", "all"}
-    assert found["section"] in sections
+    assert {one["section"] for one in lines} <= sections
 
 
 def test_a_name_is_a_name_and_no_text() -> None:
