@@ -188,8 +188,9 @@ class _Difference:
         if is_over and not any(each.kind in ENDS for each in changes):
             yield self._change(contract.CAUGHT_UP, row, row["incident_until"])
         at = row["skipped_at"]
-        since = self.before.get("taken_at", self.taken_at - 1)
-        if at is not None and at > since and not (is_open(row) or is_over):
+        seen = self.before.get("taken_at")
+        is_new = at is not None and (at == self.taken_at if seen is None else at > seen)
+        if is_new and not (is_open(row) or is_over):
             yield self._change(contract.SKIPPED, row, at)
 
     def _compare_troubles(self, row: Row) -> Iterator[GroupChange]:
