@@ -106,8 +106,8 @@ STRIPS: dict[str, tuple[Sequence[Row], str]] = {
     "skipped in an incident": ([ERR, {**ERR, "skipped_at": NOON + MINUTE}], "opened -"),
     "skipped at its end": ([ERR, {**OVER, "skipped_at": NOON + MINUTE}], "opened resolved"),
     "skipped before": ([OK, {**SKIPPED, "skipped_at": NOON}], "- -"),
-    "skipped in the first run": ([{**SKIPPED, "skipped_at": NOON}, OK], "skipped -"),
-    "skipped before the first run": ([{**SKIPPED, "skipped_at": NOON - 1}, OK], "- -"),
+    "skipped in the first run": ([SKIPPED, OK], "skipped -"),
+    "skipped before the first run": ([{**SKIPPED, "skipped_at": NOON}, OK], "- -"),
 }
 
 
