@@ -86,6 +86,7 @@ def _list_rules(e: Evaluation, rows: Frame) -> list[StatusRule]:
     was_held_up = run.within_window(rows.numbers("held_up_at"))
     still = is_still(rows, run) & ~was_held_up
     stuck = _was_stuck(old) & ~_has_moved(rows, old)
+    had_stopped = old.strings("last_status").is_in([contract.STOP])
     pauses = find_usual_pauses(rows, ages.least, still, warned, run)
     batches = find_expected_batches(rows, ages.least, still, run)
     is_explained = batches.is_explained | (pauses.explain & ~batches.known)
@@ -110,6 +111,8 @@ def _list_rules(e: Evaluation, rows: Frame) -> list[StatusRule]:
         (first, None, None),
         (went_back, contract.REWIND, None),
         # Only a commit ends a stop: the age also falls if log cleaning removes the next record.
+        # The owner left longer ago than the window was when the group stopped.
+        (stuck & is_unowned & had_stopped, contract.STOP, None),
         (stuck & owned_lately, contract.STALL, None),
         (stuck, contract.STOP, None),
         # The group kept up when the commit last moved.

@@ -106,7 +106,7 @@ def add_tasks_needed(e: Evaluation) -> Frame:
     # behind although its member reads all it can.
     is_hot = old.strings("cause").is_in([contract.HOT_PARTITION]) & (members > 0)
     wanted = np.where(is_hot, np.minimum(wanted, settings.tasks(members)), wanted)
-    is_over = now.is_over & (now.behind > 0) & (present > wanted)
+    is_over = now.is_over & (present > wanted)
     wanted = np.where(is_over, present, wanted)
     # At a shared limit more members would only make each read less.
     most = settings.tasks((groups.numbers("shared_limit_members") * 1.0).fill(np.inf))
@@ -278,8 +278,8 @@ class _Needed:
     """The members that a group needs in all, and for the produce rate alone.
 
     `behind`: partitions with a backlog that counts. `is_full`: every partition has its own member,
-    and these are not enough. `is_over`: a partition gets more than one member can read; `has_hot`:
-    so much, or it needs one nearly alone.
+    and these are not enough. `is_over`: a partition gets more than one member can read and has a
+    backlog, however small; `has_hot`: a partition needs a member nearly alone.
     """
 
     members: Values
@@ -397,7 +397,7 @@ class _Work:
             np.minimum(for_rate, written),
             behind,
             (members >= readable) & (whole > readable + _EPSILON),
-            self.sets.have(full),
+            self.sets.have(full & (self.backlog > 0)),
             hot & (self.share.take(self.hottest) * written >= _HOT),
         )
 

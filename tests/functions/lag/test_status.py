@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import pytest
 
+from kafka_lag import contract
 from kafka_lag.lag.group_settings import EARLIEST, ByName, Rules
 from tests.builders import HOUR, MINUTE, NOON
+from tests.functions.lag.builders import Runs, partition
 from tests.functions.lag.strips import Strips, split_strips
 from tests.functions.lag.time_index_fake import Log
 
@@ -99,6 +101,18 @@ STATUSES = split_strips(
 @pytest.mark.parametrize("name", STATUSES)
 def test_a_group_has_the_status_of_the_first_rule_that_fits(name: str) -> None:
     RUNS.check(name)
+
+
+def test_a_group_that_has_stopped_does_not_stall_because_the_window_grows() -> None:
+    runs = Runs(Rules(window_ms=3 * MINUTE))
+    runs.run(0, 10, 20)
+    for minute in range(1, 5):
+        report = runs.run(minute, 10, 20 + minute, members=0)
+    assert partition(report, "status") == (contract.STOP,)
+
+    runs.rules = Rules()
+    assert partition(runs.run(5, 10, 26, members=0), "status") == (contract.STOP,)
+    assert partition(runs.run(6, 10, 27), "status") == (contract.STALL,)
 
 
 BACK = split_strips(

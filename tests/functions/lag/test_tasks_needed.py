@@ -153,6 +153,12 @@ CASES: dict[str, tuple[Load, int | None, str]] = {
     ),
     # Alone it is more than one member reads: a member of its own, and two for the others.
     "a hot partition": (two(hot(0.61, 5.0)), 4, HOT),
+    # Fewer members would put others beside it, although its member reads all it can.
+    "a hot partition with a small backlog": (
+        two(hot(0.61, 2.5), [1.7 * CAPACITY * 60, *[0.0] * 11], members=5),
+        5,
+        HOT,
+    ),
     # With two others it has 0.8 + 2 x 0.1: no more fit beside it.
     "a partition of most of what one reads": (two(hot(0.8 / 1.9, 1.9)), 4, HOT),
     # With fewer beside it a hot partition is full, and never works off any of its backlog.
