@@ -51,7 +51,14 @@ def at_risk(name: str, seconds: float) -> TopicRisk:
     [
         ((calm("a", err_minutes=1.0), calm("b", err_minutes=9.0), calm("c", err_minutes=4.0)), ()),
         ((calm("a", records_lost=1), calm("b", records_lost=9), calm("c", records_lost=4)), ()),
-        ((calm("a", time_lag_max=None), calm("b", time_lag_max=9.0), calm("c")), ()),
+        (
+            (
+                calm("a", time_lag_max=None),
+                calm("b", time_lag_max=9.0),
+                calm("c", time_lag_max=0.5),
+            ),
+            (),
+        ),
         (
             (calm("a"), calm("b"), calm("c")),
             (at_risk("a", 7_200.0), at_risk("b", 60.0), at_risk("c", 3_600.0)),
