@@ -28,7 +28,7 @@ _OWN = {
     alarm_rules.ANOMALY.name: "the band CloudWatch has learnt",
 }
 _BY_TARGET = (alarm_rules.SLO_FAST, alarm_rules.SLO_SLOW)
-_UNITS = {None: "", 1: " minutes", 60: " hours"}
+_UNITS = {None: "", 1: " minutes", 15: " (15 minutes)", 60: " hours"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Part:
 def _parts() -> Iterator[Part]:
     for table in schema.TABLES:
         yield Part(table.file, table.behind, table.rows())
-    alarms = _list_alarms(alarm_rules.RULES)
+    alarms = _list_alarms((*alarm_rules.RULES, *alarm_rules.OF_MESSAGES))
     yield Part("alarms.md", "## All alarms", alarms, until="#### job failure")
 
 
@@ -74,8 +74,7 @@ def _alarm_table(rules: tuple[alarm_rules.Rule, ...]) -> Iterator[str]:
         if rule is alarm_rules.SLA:
             runs += ", or its `alarms.sla_runs`"
         if rule in _BY_TARGET:
-            least = f"at least {rule.datapoints}"
-            runs = f"N of {rule.periods}; N follows from the target of the SLO, {least}"
+            runs = f"N of {rule.periods}: N by the SLO's target, at least {rule.datapoints}"
         heard = f"| {rule.name} | {rule.severity} | {metric} |"
         yield f"{heard} {_when(rule)} | {runs} | {rule.missing.value} |"
 

@@ -75,9 +75,9 @@ URGENT, NOTICE = "urgent", "notice"
 # A saved query, by its title in Athena.
 GROUP_NOW = "Group: what is wrong with it now"
 BY_MEMBER = "Consumers: which member or host lags"
-_NOW = f"The saved query '{GROUP_NOW}' in Athena"
-_WHERE = f"The saved query '{BY_MEMBER}' in Athena says where it lags."
-_CONTRIBUTOR = "The alarm's message names the group as contributor."
+_NOW = f"Athena's saved query '{GROUP_NOW}'"
+_WHERE = f"Athena's saved query '{BY_MEMBER}' says where."
+_CONTRIBUTOR = "The alarm's message names the group, as its contributor."
 _SECONDS = "The value is the number of seconds until then; 0 means now."
 # What makes a group ERR.
 _ERR = (
@@ -177,7 +177,8 @@ OMITTED = Rule(
     metric=contract.METRICS_OMITTED,
     datapoints=10,
     periods=15,
-    meaning="There are more metrics than the budget allows, so some groups have no alarm.",
+    meaning="There are more metrics than the budget allows. Partitions are left out first, then "
+    "topics and groups; a group that is left out has no alarm.",
     to_do="Deny groups and topics that nobody needs, or raise levels.max_metrics.",
     counts=True,
 )
@@ -214,7 +215,7 @@ ANY_GROUP = Rule(
     name="any-group",
     metric=contract.GROUP_STATUS,
     threshold=contract.GROUP_STATUS_VALUES[contract.ERR],
-    meaning=f"The consumer of a group {_ERR}. Groups with an alarm of their own are left out.",
+    meaning=f"The consumer of a group {_ERR}.",
     to_do=f"{_CONTRIBUTOR} Ask the group's owner. If nobody needs the group, add it to "
     f"groups.deny. {_NOW} names the reason, topic and partition.",
     severity=URGENT,
@@ -224,7 +225,7 @@ ANY_SLA = Rule(
     metric=contract.SLA_USED,
     operator=Operator.ABOVE,
     meaning="An SLA is broken: the oldest unread record of a group is older than its sla_seconds. "
-    "The value is the age divided by sla_seconds. Groups with an alarm of their own are left out.",
+    "The value is the age divided by sla_seconds.",
     to_do=f"{_CONTRIBUTOR} {_WHERE}",
     severity=URGENT,
 )
@@ -233,8 +234,7 @@ ANY_LOSS = Rule(
     metric=contract.TIME_TO_DATA_LOSS,
     operator=Operator.BELOW,
     threshold=contract.NO_LOSS_SECONDS,
-    meaning=f"Retention deletes records that a group has not read, or will do so soon. {_SECONDS} "
-    "Groups with an alarm of their own are left out.",
+    meaning=f"Retention deletes records that a group has not read, or will do so soon. {_SECONDS}",
     to_do=f"{_CONTRIBUTOR} First raise retention.ms or retention.bytes of the topic. "
     f"{_NOW} names the topic.",
     severity=URGENT,
@@ -243,7 +243,7 @@ ANY_UNUSUAL = Rule(
     name="any-unusual",
     metric=contract.UNUSUAL,
     meaning="A group's lag, time lag or write rate is far from the usual value of this hour of the "
-    "week. No SLA is broken, so it may be harmless.",
+    "week. This may be harmless: the alarm looks at no SLA.",
     to_do=f"{_CONTRIBUTOR} Check on the status page whether more or less is written than usual, or "
     "less is read.",
 )
@@ -254,8 +254,8 @@ ANOMALY = Rule(
     threshold=None,
     datapoints=10,
     periods=15,
-    meaning="The group is farther behind than usual at this hour of the week. No SLA is broken, so "
-    "it may be harmless.",
+    meaning="The group is farther behind than usual at this hour of the week. This may be "
+    "harmless: the alarm looks at no SLA.",
     to_do="Compare the time lag with that of last week.",
 )
 
@@ -314,7 +314,7 @@ MESSAGES_DROPPED = Rule(
     datapoints=1,
     periods=1,
     missing=Missing.NOT_BREACHING,
-    meaning="Status messages could not be sent, after three attempts.",
+    meaning="At least one status message could not be sent in three attempts.",
     to_do="Read the function's log, which says whether the bucket, the topic or the event bus did "
     "not answer. The messages are sent once the cause is repaired.",
     namespace=LAMBDA,
@@ -351,18 +351,17 @@ SLO_FAST = Rule(
     datapoints=_LEAST_BROKEN,
     periods=_FAST_MINUTES,
     missing=Missing.IGNORE,
-    meaning="The error budget of the group's slo burns 14.4 times too fast: 2 % of 30 days in the "
-    "last hour.",
-    to_do="Do what the alarm sla says. The table slo of the report shows how much of the budget is "
-    "left.",
+    meaning="The error budget of the group's SLO burns 14.4 times too fast: the last hour used up "
+    "2 % of a budget of 30 days.",
+    to_do="Do what the alarm sla says. The report's table slo shows the rest of the budget.",
     severity=URGENT,
 )
 SLO_SLOW = replace(
     SLO_FAST,
     name="slo-slow",
     periods=_SLOW_MINUTES,
-    meaning="The error budget of the group's slo burns 6 times too fast: 5 % of 30 days in the "
-    "last six hours.",
+    meaning="The error budget of the group's SLO burns 6 times too fast: the last six hours used "
+    "up 5 % of a budget of 30 days.",
 )
 
 # ECS and CodeDeploy read its state, and it reaches nobody. Four of five runs: a rollout of a group
@@ -373,7 +372,8 @@ RELEASE = Rule(
     datapoints=4,
     meaning="Since the group's members began to change, partitions have stopped or are farther "
     "behind than in the hour before, or records were skipped.",
-    to_do="A deployment that names this alarm is rolled back. Look at the log of the new release.",
+    to_do="If the service's deployment names this alarm, it is rolled back. Look at the log of the "
+    "new release.",
     severity="none",
 )
 
@@ -381,7 +381,7 @@ OF_REPORTER = (HEARTBEAT, ERRORS, DROPPED, PARSING, VALIDATION, READING, OMITTED
 OF_GROUP = (STATUS, SLA, LOSS, SLO_FAST, SLO_SLOW, OFFSET_LAG)
 OF_ANY_GROUP = (ANY_GROUP, ANY_SLA, ANY_LOSS)
 OF_BROKERS = (BROKER_DISK, BROKER_CPU)
-# Those of a cluster and of the daily report; messages have theirs in another page of the manual.
+# Those of a cluster and of the daily report.
 RULES = (
     *(*OF_REPORTER, *OF_GROUP, *OF_ANY_GROUP, ANY_UNUSUAL, ANOMALY, RELEASE),
     *(*OF_BROKERS, REPORT_MISSING),

@@ -144,8 +144,10 @@ class FilterSection(Strict):
 class TopicFilterSection(FilterSection):
     """The same; where nothing else is denied, topics that are Kafka's own are."""
 
+    allow: Expression | None = None
+    """a regular expression, as in `groups.allow`"""
     deny: Expression | None = INTERNAL_TOPICS
-    """Kafka's own topics, unless you give another"""
+    """Kafka's own topics; a value of yours replaces this"""
 
 
 class PartitionsSection(Strict):
@@ -162,7 +164,8 @@ class LevelsSection(Strict):
     """The metrics to publish, and the most of them."""
 
     max_metrics: Annotated[int, Field(ge=0, le=1_000_000)] = _LEVELS.max_metrics
-    """the budget of metrics, up to 1000000"""
+    """[the budget](metrics.md#the-budget) of metrics, up to 1000000; by default 100000 with
+    `metrics: otlp`"""
     topics: bool = _LEVELS.topics
     """metrics by topic"""
     max_offset_lag: bool = _LEVELS.max_offset_lag
@@ -213,8 +216,8 @@ class OtlpSection(Strict):
     function's region by default"""
     headers_secret: str | None = None
     """name or ARN of a secret in Secrets Manager: a JSON object of headers, as in
-    `{"Authorization": "Bearer ..."}`. The key that AWS manages must encrypt it, because the
-    collector has no right on another"""
+    `{"Authorization": "Bearer ..."}`. The key that AWS manages must encrypt it: the collector has
+    no right on others"""
     names: Literal["cloudwatch", "otel"] = CLOUDWATCH
     """names of metrics and attributes: those of CloudWatch, or "otel", those of [OpenTelemetry's
     receiver for Kafka](#opentelemetrys-names)"""
@@ -298,7 +301,7 @@ class CollectorKeys(Strict):
     the group's alarms"""
     runbook_url: ByExpression[Annotated[str, AfterValidator(check_page)]] = EMPTY
     """by group, or by owner if no group matches: a URL, up to 2,048 characters, that messages,
-    events, the page of a group and `kafka-lag why` show; without user and password"""
+    events, the group's page and `kafka-lag why` show; without user and password"""
     sla_seconds: ByExpression[Annotated[Number, Field(gt=0, le=LONGEST_AGE)]] = EMPTY
     """by group: the longest time lag allowed, above 0; the group then has `SlaUsed`"""
     delay_seconds: ByExpression[Annotated[Number, Field(gt=0, le=LONGEST_AGE)]] = EMPTY
@@ -329,27 +332,28 @@ class CollectorKeys(Strict):
     """seconds between scheduled runs"""
     window: Annotated[str, matching(WINDOW_PATTERN, WINDOW_EXPECTED)] = DEFAULT_WINDOW
     """a commit unchanged for this long means that the group is stuck: 90s, 10m or 1h, at least
-    three intervals and at most 24h; without it ten minutes, or three intervals if that is longer"""
+    three intervals and at most 24h; by default three intervals if these are longer than ten
+    minutes"""
     hold: Annotated[int, Field(ge=1, le=1000)] = _RULES.hold
     """runs a status must last before it is reported as `held_status`, 1 to 1000: more runs hide
     short troubles, and delay messages about long ones"""
     tolerance: ToleranceSection = ToleranceSection()
     lookup_budget: Annotated[int, Field(ge=0, le=1_000_000)] = _RULES.lookup_budget
-    """the most look-ups by time in a run: fewer spare the brokers and make errors of time lag
-    wider; with 0 time lags come from earlier runs only"""
+    """the most look-ups by time in a run: fewer spare the brokers and make time lags less exact;
+    with 0 time lags come from earlier runs only"""
     risk_horizon_hours: Annotated[Number, Field(gt=0, le=720)] = _RULES.risk_horizon_ms / _HOUR_MS
-    """a loss that is nearer than this, and than half of what retention keeps, is AT_RISK; up to 720
-    """
+    """a loss is AT_RISK if the time until it is shorter than this and than half of the retained
+    time; up to 720"""
     ignore_inactive: bool = _RULES.ignore_inactive
     """leave out topics of a group that no member owns and whose commits have not moved for 24 hours
     """
     deadline_seconds: Annotated[Number, Field(ge=1, le=900)] = DEFAULTS.deadline
-    """seconds that a run may take: the state must be loaded after three tenths of them, and the
-    cluster read after nine tenths"""
+    """seconds that a run may take: three tenths to load the state, nine tenths until the cluster is
+    read"""
     broker_timeout_seconds: Annotated[Number, Field(ge=0.1, le=300)] = (
         DEFAULTS.access.broker_timeout
     )
-    """seconds for each broker, and at most a quarter of the time that is left; a broker that hangs
+    """seconds for each broker, and at most a quarter of the remaining time; a broker that hangs
     costs this once a run"""
 
     @field_validator("window", mode="before")
@@ -408,25 +412,24 @@ class Document(CollectorKeys):
     """The whole document of a collector that runs without a deployment of this project's."""
 
     cluster: Name
-    """its name in metrics and keys: letters, digits, `.`, `_`, `-`; in a deployment `name`"""
+    """its name in metrics and S3 keys: letters, digits, `.`, `_`, `-`"""
     bootstrap_servers: Annotated[
         tuple[Annotated[str, AfterValidator(_check_server)], ...], Listed, Field(min_length=1)
     ]
-    """host:port, all are tried at once; in a deployment those of `arn`, unless written"""
+    """host:port, all are tried at once"""
     sasl_mechanism: SaslMechanism = cast("SaslMechanism", DEFAULTS.access.sasl_mechanism)
     """or SCRAM-SHA-256, PLAIN, or OAUTHBEARER: MSK IAM, with SASL_SSL, no secret and `AWS_REGION`
-    in the environment; in a deployment by `auth`"""
+    in the environment"""
     security_protocol: SecurityProtocol = cast(
         "SecurityProtocol", DEFAULTS.access.security_protocol
     )
-    """PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL; in a deployment by `auth`"""
+    """PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL"""
     secret_id: str | None = Field(default=DEFAULTS.secret_id, validate_default=True)
     """name or ARN of a secret. With SASL it holds user and password, and is required unless the
-    login is IAM; with SSL it holds a client certificate; in a deployment by `auth`"""
+    login is IAM; with SSL it holds a client certificate"""
     cafile: str | None = DEFAULTS.access.cafile
-    """file of CA certificates, PEM; it is loaded once when the configuration is checked, before
-    anybody connects. A relative path begins at the configuration's folder; in a deployment
-    `ca_file` (unless given: the system's)"""
+    """file of CA certificates, PEM; it is loaded when the configuration is checked. A relative path
+    begins at the configuration's folder (unless given: the system's)"""
 
     @field_validator("security_protocol")
     @classmethod

@@ -40,8 +40,8 @@ class Vpc(Strict):
     """private subnets of that network, best two in two zones. One subnet works until its zone
     fails, and gets a warning"""
     brokers_security_group: Text | None = None
-    """the brokers' own security group, as MSK shows it for the cluster, not the clients' group. The
-    deploy opens it for the collector on the brokers' port; without it you must open it"""
+    """the brokers' own security group, as MSK shows it, not the clients'. The deploy opens it for
+    the collector on the brokers' port; without this key you must open it"""
     endpoint_security_groups: Annotated[tuple[Text, ...], Listed, Distinct] = ()
     """security groups of existing endpoints; the deploy opens them for the collector on port 443"""
     route_tables: Annotated[tuple[Text, ...], Listed, Distinct] = ()
@@ -50,14 +50,14 @@ class Vpc(Strict):
     existing_endpoints: Annotated[
         tuple[Literal["s3", "secrets_manager", "monitoring"], ...], Listed, Distinct
     ] = ()
-    """any of "s3", "secrets_manager", "monitoring": endpoints that exist and that the subnets
-    reach; nothing is made or changed for them"""
+    """existing endpoints that the subnets reach: any of "s3", "secrets_manager", "monitoring";
+    nothing is changed for them"""
     endpoint_subnets: Annotated[tuple[Text, ...], Listed, Distinct] = ()
-    """subnets of these two endpoints: each endpoint costs $7.30 a month in each subnet. One subnet
-    costs half as much as two, but the endpoint fails if its zone fails (unless given:
+    """subnets of the interface endpoints (Secrets Manager, CloudWatch): each costs $7.30 a month in
+    each subnet. With one subnet the endpoint fails if its zone fails (unless given:
     `vpc.subnets`)"""
     cidr: Cidr | None = None
-    """the VPC's address range, from which these endpoints accept connections"""
+    """the VPC's address range, from which the interface endpoints accept connections"""
     nat: bool = False
     """the subnets have a NAT gateway; if not, synthesis and `make cost` warn about services that no
     endpoint reaches"""

@@ -25,11 +25,12 @@ class ObjectiveKeys(Strict):
     """A group's objective."""
 
     age_seconds: Annotated[Number, Field(gt=0, le=LONGEST_AGE)]
-    """a minute is kept if the oldest unread record is not older than this"""
+    """a minute is good if the oldest unread record is not older than this"""
     target: Annotated[Number, Field(ge=50, lt=100)]
-    """percent of the minutes that must be kept, from 50 to below 100, as in 99.5"""
+    """percent of the minutes that must be good, from 50 to below 100, as in 99.5"""
     days: Annotated[int, Field(ge=1, le=OBJECTIVE_MOST_DAYS)] = Field(
-        default=30, description=f"in so many days, up to {OBJECTIVE_MOST_DAYS}, today included"
+        default=30,
+        description=f"days whose minutes count, up to {OBJECTIVE_MOST_DAYS}, today included",
     )
 
     @model_validator(mode="after")

@@ -110,8 +110,8 @@ class Tasks(Strict):
 
     groups: Annotated[tuple[GroupName, ...], Listed] = ()
     """`"tasks": {}`: as many tasks as [TasksNeeded](metrics.md#tasksneeded). `groups` names further
-    groups of the same tasks: then the largest number counts, and nothing is scaled while one is
-    unknown"""
+    consumer groups in the same tasks: the largest `TasksNeeded` counts, and the service is not
+    scaled while one of them is unknown"""
 
 
 class ScheduledBounds(Strict):
@@ -131,8 +131,8 @@ class Tracking(Strict):
     """Set as many tasks as keep `ScalingLagPerMember` at a value."""
 
     lag_per_member: Positive
-    """in place of steps: the value at which `ScalingLagPerMember` is kept. Set about the records
-    that a task reads in a second, times the seconds of lag that you accept"""
+    """in place of steps: the value at which `ScalingLagPerMember` is kept. A good value: the
+    records that a task reads in a second, times the seconds of lag that you accept"""
     out_cooldown_seconds: Cooldown = 60
     """as for steps"""
     in_cooldown_seconds: InCooldown = 600

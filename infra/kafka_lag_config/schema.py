@@ -94,7 +94,7 @@ TABLES = (
         "configuration.md",
         "## A cluster: what it does",
         Cluster,
-        ("alarms", "scaling", "dashboard", "expected"),
+        ("metrics", "alarms", "scaling", "dashboard", "expected"),
     ),
     KeyTable("configuration.md", "Each of `scaling` is an object:", Scaling),
     KeyTable("configuration.md", "## A cluster: what its collector does", CollectorKeys),

@@ -43,8 +43,8 @@ class Function(Strict):
     memory_mb: MemoryMb = 512
     """memory of the Lambda"""
     reserved_concurrency: Whole | None = None
-    """executions reserved for it, and the most at once: 1 is enough, because runs come one after
-    another. Small accounts have none to reserve (unless given: none)"""
+    """executions reserved for it, and the most at once: 1 is enough, because runs do not overlap.
+    Small accounts have none to reserve (unless given: none)"""
     log_days: LogDays = 14
     """days for which its log is kept: 1, 3, 7, 14, 30, 60, 90, 180, 365 or 731"""
     python: Literal["3.13", "3.14"] = "3.13"
@@ -89,8 +89,7 @@ class AlarmSettings(Strict):
     """exact names of groups with alarms of their own: status, data loss, `sla_seconds`, the budget
     of `slo`"""
     any_group: bool = True
-    """three alarms on status, data loss and (if there are `sla_seconds`) SLA of all groups that are
-    not in `alarms.groups`"""
+    """three alarms on status, data loss and (if there are `sla_seconds`) SLA of all other groups"""
     any_unusual: bool = False
     """an alarm on groups that are unusual for this hour of the week; it sets `levels.unusual`"""
     anomalies: Groups = ()
@@ -101,15 +100,14 @@ class AlarmSettings(Strict):
     """exact names of groups with an alarm that [rolls bad releases
     back](alarms.md#deployment-alarms); each gets `ReleaseRisk`"""
     sla_runs: dict[GroupName, SlaRuns] = EMPTY
-    """by exact name of a group in `alarms.groups`: in how many runs its SLA must be broken for a
-    page, as in `{"datapoints": 5, "periods": 10}` (unless given: 3 of 5)"""
+    """by exact name of a group in `alarms.groups`: in how many runs its SLA must be broken for an
+    alarm, as in `{"datapoints": 5, "periods": 10}` (unless given: 3 of 5)"""
     rules: dict[Text, AlarmChange] = EMPTY
-    """changes of alarms, by the alarm's name in [the list](alarms.md#all-alarms): each is an
-    object of `datapoints`, `periods`, `threshold` and `action` (urgent, notice or none), as in
-    `{"reading": {"datapoints": 3, "action": "urgent"}}`"""
+    """changes of alarms, by the alarm's name in [the list](alarms.md#all-alarms): an object of
+    `datapoints`, `periods`, `threshold` and `action` (urgent, notice or none), as in `{"reading":
+    {"datapoints": 3, "action": "urgent"}}`"""
     manual_url: Annotated[str, AfterValidator(check_page)] | None = None
-    """where your copy of alarms.md is read: each alarm's description links it, with `#` and the
-    alarm's name behind. Alarms on a group that has a `runbook_url` link that (unless given:
+    """URL of your copy of alarms.md, which [alarms link](alarms.md) (unless given:
     docs/alarms.md)"""
     brokers: bool = True
     """alarms on MSK's own metrics of its brokers: disk 85 % full, processor idle less than 40 %"""
@@ -137,8 +135,8 @@ class CollectorSettings(CollectorKeys):
     function: Function = Function()
     metrics: Literal["classic", "otlp"] = CLASSIC
     """`otlp`: groups, topics and partitions go [to CloudWatch by OTLP](operate.md#metrics-by-otlp),
-    paid by the gigabyte, and the alarms on any group use PromQL; custom metrics have only groups
-    that alarms or scaling name. Needs a way to CloudWatch: `vpc.endpoints.monitoring` or a NAT"""
+    paid by the gigabyte, with alarms by PromQL. Only groups that alarms or scaling name also have
+    classic metrics"""
     dashboard: bool = True
     """make a dashboard for the cluster"""
     paused: bool = False

@@ -80,7 +80,7 @@ class Notify(Strict):
     """objects of `name`, `team_id`, `channel_id` (`19%3a...%40thread.tacv2`), `tenant_id`"""
     owners: dict[Text, OwnerReceivers] = EMPTY
     """by an owner's name: an object of `email` and `https`, which are [paged for that owner's
-    groups](alarms.md#owners), future groups included; needs `status_messages`"""
+    groups](alarms.md#owners), also for future ones; needs `status_messages`"""
     recovered: bool = True
     """also send when an alarm ends"""
     encrypted: bool = True
@@ -124,9 +124,9 @@ class NotifyInPlaces(Notify):
     """The same in a configuration, for all places."""
 
     existing_topics: dict[AccountRegion, TopicArn] = EMPTY
-    """the ARN of a topic of yours for alarms, by account and region or by region alone, like
-    `existing_buckets`; `email` and `https` are subscribed to it (a topic of another account must
-    allow that) (unless given: a new one)"""
+    """the ARN of an SNS topic of yours for alarms, by place as in `existing_buckets`; `email` and
+    `https` are subscribed to it (a topic of another account must allow that) (unless given: a new
+    one)"""
 
 
 class Keep(Strict):
@@ -140,11 +140,10 @@ class Keep(Strict):
     """days after which the daily job deletes snapshots, once the history holds their rows; 8 at
     least"""
     history_days: Days = 400
-    """days for which the compacted history is kept; at least `snapshot_days`, because a snapshot
-    is deleted only while the history has its rows"""
+    """days for which the compacted history is kept; at least `snapshot_days`"""
     report_days: Annotated[int, Field(ge=22, le=3650)] = 400
     """days for which daily reports and their pages are kept, at least 22: a report compares each
-    hour with the same weekday of the last six weeks, and three of these must be known"""
+    hour with the same weekday of three to six earlier weeks"""
 
     @model_validator(mode="after")
     def _history_outlasts_snapshots(self) -> Keep:
@@ -170,8 +169,8 @@ class Report(Strict):
     time_limit_minutes: Annotated[int, Field(ge=5, le=600)] = 30
     """minutes after which a run is ended"""
     summary: Literal["changes", "always", "never"] = "changes"
-    """when a summary of at most 22 lines goes to the topic of reports: `changes` (if something is
-    new), `always` or `never`"""
+    """when a summary of at most 22 lines is sent: `changes` (if something is new), `always` or
+    `never`"""
     log_days: LogDays = 30
     """days for which the job's log is kept"""
 
@@ -211,8 +210,8 @@ class Views(Strict):
     """Burrow's API, Prometheus metrics and the status page, behind a function URL."""
 
     auth: Literal["iam", "bearer"] = "iam"
-    """who is answered: `iam`, signed requests of those with rights on the URL; `bearer`, requests
-    with a token that the stack makes"""
+    """`iam`: answer signed requests of callers with rights on the URL; `bearer`: requests with a
+    token that the stack makes"""
     memory_mb: MemoryMb = 512
     """of its Lambda, as for a cluster's `function`"""
     concurrency: Annotated[Whole | None, NoneIfOff] = None
@@ -305,8 +304,8 @@ class SharedSettings(Strict):
     """an object (also `{}`), or `"off"`: [views](views.md) behind a URL: Burrow's API, `/metrics`,
     the status page (unless given: "off")"""
     status_messages: Annotated[StatusMessages | None, OrOff] = None
-    """an object (also `{}`), or `"off"`: [messages](views.md#status-messages) about groups whose
-    held status changed, that lose records, or whose SLA is broken (unless given: "off")"""
+    """an object (also `{}`), or `"off"`: [messages](views.md#status-messages) about groups (unless
+    given: "off")"""
 
     @model_validator(mode="after")
     def _owners_are_sent_something(self) -> Self:

@@ -33,8 +33,8 @@ class TaskKeys(Strict):
     members_per_task: Annotated[int, Field(ge=1, le=_MOST_MEMBERS)] = _DEFAULT.members_per_task
     """consumers in one task, because `TasksNeeded` counts tasks"""
     prefer_even: bool = _DEFAULT.prefer_even
-    """count with partitions divided evenly, so that no task has more than it can read; false: count
-    as if records could be divided freely"""
+    """true: each task gets whole partitions, and `TasksNeeded` is so large that no task gets more
+    records than it can read; false: as if partitions could be split"""
 
     def task_keys(self) -> dict[str, Any] | None:
         """These keys alone, None where none is given."""
