@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`kafka-lag alive`: whether one member of a group moves its partitions, for a liveness probe."""
+"""`kafka-lag alive`: whether commits of one member of a group advance, for a liveness probe."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ examples:
 @click.option("--cluster", metavar="NAME", help="name of the cluster, if there are several")
 @place_options
 def alive(group: str, client_id: str, cluster: str | None, place: SnapshotPlace) -> int:
-    """Say whether the member of GROUP with this client ID moves its partitions.
+    """Say whether commits of the member of GROUP with this client ID advance.
 
-    Exits with 1 only if records wait on its own partitions and none moved for ten minutes, with 4
-    if nothing is known of the member. What is not proven is 0.
+    Exits with 1 only if its partitions have unread records and none of its commits advanced for ten
+    minutes, and with 4 if nothing is known of the member. If nothing is proven, it exits with 0.
     """
     try:
         snapshots = Snapshots(place.open_store(AT_ONCE), time.time)

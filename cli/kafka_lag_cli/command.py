@@ -28,7 +28,7 @@ _SUBCOMMANDS = {
     "serve": "serve the status page, Burrow's API and /metrics",
     "doctor": "find what keeps a login from reading, and print what repairs it",
     "why": "explain why a group is behind, and what to do",
-    "alive": "say whether a member moves its partitions, for a liveness probe",
+    "alive": "say whether the commits of a member advance, for a liveness probe",
     "mute": "mute a group's messages and alarms for a while",
     "tasks": "say how many tasks groups need, now and by hour of the week",
     "replay": "try the alarms of a configuration on past days",
