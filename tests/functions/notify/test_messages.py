@@ -15,13 +15,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_lag import contract
+from kafka_lag.contract.ids import incident_id
 from kafka_lag.notify.changes import TROUBLES, GroupChange
 from kafka_lag.notify.messages import Notice, StatusMessage, build_event, build_messages
 from tests.builders import MINUTE, NOON
 from tests.functions.notify.builders import a_change, a_row, an_incident
 from tests.golden import Golden, write_once
 
-DOCUMENT = Path(__file__).parents[3] / "docs" / "api.md"
+DOCS = Path(__file__).parents[3] / "docs"
 WORST: dict[str, Any] = {
     "topics": 1,
     "worst_topic": "orders",
@@ -40,13 +41,13 @@ ROW = a_row(
     contract.ERR,
     **WORST,
     owner="team-payments",
-    runbook_url="https://wiki.example.com/runbooks/billing",
+    runbook_url="https://wiki.example.com/runbooks/payments",
     lag=12_345,
     max_lag=9_800,
-    time_lag_seconds=860.0,
+    time_lag_seconds=760.0,
     time_lag_error_seconds=1.0,
-    time_lag_method=contract.METHOD_RECORD_TIME,
-    seconds_until_loss=18_720.0,
+    time_lag_method=contract.METHOD_CARRIED,
+    seconds_until_loss=contract.NO_LOSS_SECONDS,
     records_lost=0,
     members=4,
     partitions=12,
@@ -55,20 +56,33 @@ ROW = a_row(
     worst_status=contract.STALLED,
     worst_status_since=NOON - 11 * MINUTE,
     unusual=False,
-    sla_seconds=300.0,
-    held_at_risk_since=NOON,
-    held_sla_broken_since=NOON - 5 * MINUTE,
+    sla_seconds=900.0,
+    incident_id=incident_id("shop", "payments", NOON - 11 * MINUTE),
+    incident_since=NOON - 11 * MINUTE,
+    incident_from=NOON - 11 * MINUTE,
     incident_peak_lag=12_345,
-    incident_peak_time_lag=860.0,
+    incident_peak_time_lag=760.0,
     incident_lost=0,
     cause=contract.STUCK_RECORD,
     cause_since=NOON - 11 * MINUTE,
-    cause_evidence='{"topic": "orders", "partition": 7, "offset": 98213}',
+    cause_evidence=json.dumps(
+        {
+            "topic": "orders",
+            "partition": 7,
+            "member": "consumer-1-5f2c",
+            "offset": 98_213,
+            "stuck_since": NOON - 11 * MINUTE,
+            "partitions_moving": 11,
+        }
+    ),
 )
 # A group whose member hangs, on a topic that is not kept for long.
 HANGING: dict[str, Any] = {
     **WORST,
-    **{name: ROW[name] for name in ("lag", "time_lag_seconds", "owner", "seconds_until_loss")},
+    "lag": 12_345,
+    "time_lag_seconds": 860.0,
+    "owner": "team-payments",
+    "seconds_until_loss": 18_720.0,
     "worst_status": contract.STALLED,
     "worst_status_since": NOON - 11 * MINUTE,
 }
@@ -399,13 +413,21 @@ def bulk_notices() -> Iterator[tuple[str, Notice]]:
 
 
 def test_the_documented_event_is_what_is_sent() -> None:
-    (example,) = re.findall(r"```json\n(\{.*?\})\n```", DOCUMENT.read_text(), re.DOTALL)
+    api = (DOCS / "api.md").read_text()
+    (example,) = re.findall(r"```json\n(\{.*?\})\n```", api, re.DOTALL)
     documented = json.loads(example)
     detail = json.loads(build_event(a_change(row=ROW)).detail)
 
     assert documented["detail"] == detail
     assert documented["source"] == contract.EVENT_SOURCE
     assert documented["detail-type"] == contract.EVENT_DETAIL_TYPE
+
+
+def test_the_documented_message_is_about_the_same_group() -> None:
+    (example,) = re.findall(r"```text\n(.*?)\n```", (DOCS / "views.md").read_text(), re.DOTALL)
+    sent = notice(a_change(row=ROW))
+
+    assert example == f"{sent.subject}\n\n{sent.text}"
 
 
 def test_an_event_has_beginnings_and_null_for_what_is_unknown_or_no_number() -> None:
