@@ -69,7 +69,7 @@ class MuteKeys(Strict):
     groups: Expression | None = None
     """expression for the groups that it mutes (unless given: all)"""
     reason: Annotated[Text, Field(max_length=_LONGEST_REASON)] | None = None
-    """why, which the page of a group shows"""
+    """why, which the group's page shows"""
     losses: bool = False
     """mute losses, too: else a loss is reported although the window is open"""
 
