@@ -26,6 +26,7 @@ from kafka_lag_cdk.notifications import (
     topics_of,
 )
 from kafka_lag_cdk.packaging import glue_package
+from kafka_lag_cdk.props import find_wrong_class
 from kafka_lag_cdk.report_job import DailyReport
 from kafka_lag_cdk.status_function import StatusNotifier
 from kafka_lag_cdk.views_function import LagViews
@@ -36,6 +37,7 @@ from kafka_lag_config.doubts import (
     find_unlisted,
 )
 from kafka_lag_config.facts import ClusterFacts
+from kafka_lag_config.faults import ConfigurationError
 from kafka_lag_config.settings import Function
 from kafka_lag_config.shared import Notify, SharedSettings
 
@@ -89,7 +91,10 @@ class LagReports(Construct):
         msk: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(scope, construct_id)
-        self._name, self._settings = name, settings or SharedSettings()
+        self._name = name
+        self._settings = SharedSettings() if settings is None else settings
+        if faults := [*find_wrong_class((_SETTINGS,), self._settings, SharedSettings)]:
+            raise ConfigurationError(self.node.path, faults)
         self._package, self._watched = package, watched
         self._clusters, self._collected = frozenset(clusters), list[ClusterFacts]()
         for doubt in self._find_doubts(topic) if doubts is None else doubts:

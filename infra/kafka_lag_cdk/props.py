@@ -219,13 +219,15 @@ class WatchedCluster:
             if topic is None:
                 continue
             yield from _no_object(place, topic, "topic_arn", "a topic", "sns.Topic.from_topic_arn")
-        for key, kind in (("settings", CollectorSettings), ("alarms", AlarmSettings)):
-            if not isinstance(getattr(self, key), kind):
-                yield Fault((key,), f"must be {kind.__name__}(...)")
+        yield from find_wrong_class(("settings",), self.settings, CollectorSettings)
+        yield from find_wrong_class(("alarms",), self.alarms, AlarmSettings)
         for index, each in enumerate(self.services):
             if not isinstance(each, ServiceScaling) or isinstance(each.service, str):
                 sentence = "must be ServiceScaling with a service of CDK, or with an EcsService"
                 yield Fault(("services", index), sentence)
+            else:
+                place = ("services", index, "scaling")
+                yield from find_wrong_class(place, each.scaling, GroupScaling)
 
     def _unusable(self) -> Iterator[Fault]:
         """Yields the faults that a configuration would have, for objects that are known here."""
@@ -341,6 +343,12 @@ class WatchedCluster:
         if Token.is_unresolved(self.msk):
             return Fn.select(1, Fn.split("/", self.msk))
         return [*self.msk.split("/"), ""][1]
+
+
+def find_wrong_class(place: Place, value: Any, kind: type) -> Iterator[Fault]:
+    """Yields the fault of a value, such as a dict, that is not an object of this class."""
+    if not isinstance(value, kind):
+        yield Fault(place, f"must be {kind.__name__}(...)")
 
 
 def _no_object(place: Place, value: Any, key: str, what: str, made: str) -> Iterator[Fault]:

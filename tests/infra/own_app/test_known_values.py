@@ -18,6 +18,7 @@ from kafka_lag_cdk import (
     ConfigurationError,
     EcsService,
     GroupScaling,
+    LagReports,
     NoLogin,
     Report,
     Scram,
@@ -170,6 +171,12 @@ IMPOSSIBLE: dict[str, tuple[Callable[[Theirs], dict[str, Any]], str]] = {
         lambda _: {"services": ["worker"]},
         "services[0]: must be ServiceScaling with a service of CDK",
     ),
+    "a scaling in words": (
+        lambda _: {
+            "services": [ServiceScaling(EcsService("jobs", "billing"), cast("Any", {"max": 2}))]
+        },
+        "services[0].scaling: must be GroupScaling(...)",
+    ),
     "a name with a blank": (lambda _: {"name": "my orders"}, "name: must be letters, digits"),
 }
 
@@ -186,6 +193,13 @@ def test_what_cannot_be_is_said(case: str) -> None:
     theirs, (changes, begin) = Theirs(), IMPOSSIBLE[case]
     (found,) = faults(theirs, **changes(theirs))
     assert found.startswith(begin)
+
+
+def test_shared_settings_in_words_are_refused() -> None:
+    settings = cast("Any", {"notify": {"email": ["ops@example.com"]}})
+    with pytest.raises(ConfigurationError) as caught:
+        LagReports(Theirs(), "Lag", clusters=["orders"], settings=settings)
+    assert caught.value.faults == ("settings: must be SharedSettings(...)",)
 
 
 def written(**keys: Any) -> dict[str, Any]:
