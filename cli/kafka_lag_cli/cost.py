@@ -30,7 +30,10 @@ _NOTES = (
     "An average month of 30.4 days, before tax, discounts and free tiers, once all that expires is "
     "as old as it gets; what never expires as of a year after the deploy.",
     "Sizes and times of runs are measured, those of the daily report and a scrape a minute are "
-    "assumed (infra/kafka_lag_config/cost). Filters by expressions are taken to match everything.",
+    "assumed (infra/kafka_lag_config/cost). An expression that lists names, as in ^(a|b)$, counts "
+    "those; any other is taken to match everything.",
+    "A KMS key made here counts as three: each of its first two yearly rotations costs as much "
+    "again.",
     "Not counted: traffic, queries and messages, which are a few percent at most, and what OTLP "
     "endpoints that are not AWS's charge.",
     "Prices, with source and date: infra/kafka_lag_config/cost/prices.toml. Lines with "

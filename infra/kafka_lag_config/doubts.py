@@ -20,7 +20,7 @@ from kafka_lag_config.faults import Place, path_of
 from kafka_lag_config.shared import Notify, SharedSettings
 from kafka_lag_config.strict import Strict
 from kafka_lag_config.tasks import LEAST_CATCH_UP
-from kafka_lag_config.types import find_one_name
+from kafka_lag_config.types import find_names
 
 _BY_GROUP = ("uncommitted", "owner", "sla_seconds", "slo", "tasks")
 _BY_EXPRESSION = (*_BY_GROUP, "allowed_lag")
@@ -96,8 +96,8 @@ def _caught_up_late(cluster: ClusterFacts) -> Iterator[Doubt]:
     scaled = (
         group for each in cluster.services if each.scaling.tasks for group in each.scaling.groups
     )
-    named = (find_one_name(expression) for expression in cluster.settings.tasks)
-    for group in dict.fromkeys((*scaled, *filter(None, named))):
+    named = (name for expression in cluster.settings.tasks for name in find_names(expression) or ())
+    for group in dict.fromkeys((*scaled, *named)):
         seconds, sla = cluster.catch_up_seconds_of(group), cluster.settings.sla_of(group)
         if sla is not None and seconds > sla:
             to_do = f"Set catch_up_seconds to {sla:g} at most, or raise sla_seconds."
@@ -121,13 +121,13 @@ def _unread_names(cluster: ClusterFacts) -> Iterator[Doubt]:
             else ("group", cluster.settings.groups)
         )
         for expression in getattr(cluster.settings, key):
-            name = find_one_name(expression)
-            if name is not None and not read.names.accepts(name):
+            names = find_names(expression) or ()
+            for name in (each for each in names if not read.names.accepts(each)):
                 denied = read.names.deny is not None and read.names.deny.search(name)
                 why = "deny matches it" if denied else "allow does not match it"
                 yield Doubt(
                     "unread-name",
-                    f"{key} {expression}",
+                    f"{key} {expression} {name}" if len(names) > 1 else f"{key} {expression}",
                     f"{key} names {name}, which is not read, as {kind}s.{why}: it has no effect. "
                     "Correct one of them.",
                 )

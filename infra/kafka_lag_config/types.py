@@ -34,8 +34,9 @@ _WILD = (".*", ".+", "\\")
 
 _LAST_PORT = 65_535
 
-# An expression that only one name matches.
-_ONE_NAME = re.compile(r"\^((?:\\[.-]|[\w-])+)\$")
+# An expression that only these names match: ^billing$ or ^(billing|mailer)$.
+_ONE_NAME = r"(?:\\[.-]|[\w-])+"
+_NAMES = re.compile(rf"\^(?:({_ONE_NAME})|\((?:\?:)?({_ONE_NAME}(?:\|{_ONE_NAME})*)\))\$")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,10 +60,13 @@ class Checked:
         return self.described(handler(core))
 
 
-def find_one_name(expression: str) -> str | None:
-    """The only name that an expression such as `^billing$` matches, None of any other."""
-    found = _ONE_NAME.fullmatch(expression)
-    return re.sub(r"\\(.)", r"\1", found[1]) if found else None
+def find_names(expression: str) -> tuple[str, ...] | None:
+    """Returns the only names that an expression such as `^billing$` or `^(billing|mailer)$`
+    matches; None for any other expression."""
+    if not (found := _NAMES.fullmatch(expression)):
+        return None
+    names = re.sub(r"\\(.)", r"\1", found[1] or found[2]).split("|")
+    return tuple(dict.fromkeys(names))
 
 
 def matching(pattern: str, sentence: str) -> Checked:

@@ -3,8 +3,9 @@
 
 What a run of the expected size takes was measured of the collector, or is assumed. Tests hold what
 is measured against what the collector and the daily job write. Only a running cluster knows its
-names, so filters by expressions are taken to match everything, and groups to have equally many
-topics and partitions.
+names. Filters of partition metrics and scaling that list exact names, `^(a|b)$`, are counted; other
+filters by expressions are taken to match everything, and groups to have equally many topics and
+partitions.
 
 Objects and logs that expire are counted once they are as old as they get, others as of a year after
 the deploy. Items below a few percent at any size are left out: traffic, messages, queries, calls of
@@ -19,6 +20,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from kafka_lag import contract
+from kafka_lag.lag.group_settings import NameFilter
 from kafka_lag.sinks.config import Levels
 from kafka_lag_config.alarm_rules import (
     ANY_SLA,
@@ -37,7 +39,7 @@ from kafka_lag_config.scaling import Scaling
 from kafka_lag_config.scaling_rules import rules_of
 from kafka_lag_config.settings import Function
 from kafka_lag_config.shared import KmsKeys, Shared
-from kafka_lag_config.types import find_one_name
+from kafka_lag_config.types import find_names
 
 DAYS = 30.4
 HOURS = DAYS * 24
@@ -126,7 +128,7 @@ class Part(StrEnum):
 # The key of the configuration that changes a part most.
 LEVERS = {
     Part.GROUPS: "groups.deny",
-    Part.DETAILS: "levels.topics",
+    Part.DETAILS: "levels",
     Part.OTLP: "levels",
     Part.ALARMS: "alarms",
     Part.LOGS: "levels",
@@ -316,15 +318,13 @@ def count_metrics(cluster: Cluster, levels: Levels | None = None) -> MetricCount
     before others, so that it may publish a few more or fewer where the budget is used up.
     """
     levels, expected = levels or cluster.facts.published_levels, cluster.expected
-    scaling = cluster.levels.scaling
-    all_scaled = scaling is not None and bool(scaling.model_fields_set)
-    named = len(levels.named)
-    wanted = named if levels.named_only and not all_scaled else max(expected.groups, named)
-    scaled = len({group for each in cluster.scaling for group in each.groups})
-    with_sla = min(len(cluster.sla_seconds), wanted)
-    if any(find_one_name(expression) is None for expression in cluster.sla_seconds):
-        with_sla = wanted
-    more = (wanted if all_scaled else scaled) * len(contract.SCALING_METRICS)
+    services = {group for each in cluster.scaling for group in each.groups}
+    scaled = _find_scaled(cluster, services)
+    named = len(levels.named if scaled is None else levels.named | scaled)
+    is_narrow = levels.named_only and scaled is not None
+    wanted = named if is_narrow else max(expected.groups, named)
+    more = (wanted if scaled is None else len(scaled)) * len(contract.SCALING_METRICS)
+    with_sla = min(_count_with_sla(cluster, wanted), wanted)
     more += with_sla + len(levels.releases)
     # A fraction of all wanted groups is rounded once, or a budget that just fits would not.
     of_all = len(levels.group_metrics) * wanted + more
@@ -335,7 +335,8 @@ def count_metrics(cluster: Cluster, levels: Levels | None = None) -> MetricCount
     # Both are of groups: without any there are none, whatever is expected.
     share = min(1.0, wanted / max(expected.groups, 1)) if wanted else 0
     all_topics = int(expected.group_topics * share) if levels.topics else 0
-    all_partitions = int(expected.group_partitions * share) if levels.partition_groups else 0
+    shown = _count_accepted(levels.partition_groups, wanted)
+    all_partitions = int(expected.group_partitions * share * shown / max(wanted, 1))
     published = groups / max(wanted, 1)
     per_topic = len(contract.LAG_METRICS) + levels.max_offset_lag
     topics = int(min(all_topics * published, left / per_topic))
@@ -354,6 +355,35 @@ def count_metrics(cluster: Cluster, levels: Levels | None = None) -> MetricCount
         + (all_topics - topics) * per_topic
         + (all_partitions - partitions) * per_partition,
     )
+
+
+def _find_scaled(cluster: Cluster, services: set[str]) -> set[str] | None:
+    """Returns the groups that get metrics for scaling; None if any group may."""
+    scaling = cluster.levels.scaling
+    if scaling is None:
+        return services
+    names = _find_accepted(scaling.names)
+    return None if names is None else services | names
+
+
+def _count_with_sla(cluster: Cluster, groups: int) -> int:
+    """Returns how many of so many groups have an SLA: all unless each expression lists names."""
+    names = [find_names(expression) for expression in cluster.sla_seconds]
+    return groups if None in names else len({name for each in names for name in each or ()})
+
+
+def _count_accepted(names: NameFilter | None, groups: int) -> int:
+    """Returns how many of so many groups a filter accepts; none if there is no filter."""
+    if names is None:
+        return 0
+    accepted = _find_accepted(names)
+    return groups if accepted is None else min(groups, len(accepted))
+
+
+def _find_accepted(names: NameFilter) -> set[str] | None:
+    """Returns the names that a filter accepts; None unless it lists exact names."""
+    listed = find_names(names.allow.pattern) if names.allow else None
+    return None if listed is None else set(filter(names.accepts, listed))
 
 
 def daily_runs(cluster: Cluster) -> float:

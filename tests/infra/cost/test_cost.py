@@ -50,7 +50,7 @@ def test_the_records_have_every_line_rounded(
         "part": "metrics of topics and partitions",
         "most": "120 metrics",
         "usd": 36.0,
-        "lever": "levels.topics",
+        "lever": "levels",
     }
 
 

@@ -47,6 +47,8 @@ def sized(levels: dict[str, Any], **more: Any) -> Cluster:
         (["^a.b$"], 20),
         (["^billing$", ".*"], 20),
         ([f"^g{at}$" for at in range(30)], 20),
+        (["^(billing|stock)$", "^billing$"], 2),
+        (["^billing|stock$"], 20),
     ],
 )
 def test_groups_with_a_service_level_have_one_more(expressions: list[str], promised: int) -> None:
@@ -56,6 +58,30 @@ def test_groups_with_a_service_level_have_one_more(expressions: list[str], promi
     assert found.of_groups == 20 * 4 + promised
     assert found.total == OWN + found.of_groups + 400
     assert found.omitted == 0
+
+
+@pytest.mark.parametrize(
+    ("allow", "deny", "groups"),
+    [
+        ("^(a|b)$", None, 2),
+        (r"^(?:a|b\.c)$", None, 2),
+        ("^(a|b)$", "^b", 1),
+        ("^a$", None, 1),
+        ("^(a|b.*)$", None, 20),
+        ("a|b", None, 20),
+        (None, "^a$", 20),
+        (None, None, 20),
+    ],
+)
+def test_a_filter_that_lists_names_is_counted(
+    allow: str | None, deny: str | None, groups: int
+) -> None:
+    names = {key: text for key, text in (("allow", allow), ("deny", deny)) if text is not None}
+    levels = {"max_metrics": 100_000}
+    assert count_metrics(sized({**levels, "partitions": {"groups": names}})).partitions == (
+        4_800 // 20 * groups
+    )
+    assert count_metrics(sized({**levels, "scaling": names})).of_groups == 20 * 4 + groups * 3
 
 
 def test_groups_with_a_deployment_alarm_have_one_more() -> None:

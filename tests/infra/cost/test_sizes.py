@@ -102,7 +102,7 @@ def test_a_receiver_gets_the_bytes_by_otlp_within_three_percent(
         OtlpSink(receiver.url, Authorization(), print, names=OTEL_NAMES).publish(sets, NOON)
     got = [one.request.ByteSize() for one in receiver.received]
     sizes = {"groups": 20, "group_topics": 60, "group_partitions": 600}
-    one = cluster(expected=sizes, levels={"scaling": {}} if more else {}, namespace="KafkaLag")
+    one = cluster(expected=sizes, namespace="KafkaLag")
     # Not every group needs tasks or has another value that depends on its past.
     known = sum(len(each.values) for each in sets) / count_metrics(one, levels).total
     computed = otlp_bytes(count_metrics(one, levels)) * known
