@@ -169,11 +169,12 @@ def test_commands_read_and_skip_the_stuck_record_whatever_its_topic_is_called() 
     look, skip = shlex.split(text.command), shlex.split(text.repair.partition(": ")[2])
     topic = HOSTILE.replace("\n", "?")
 
-    assert look[3:] == [
+    assert look[5:] == [
         *("--topic", topic, "--partition", "4"),
         *("--offset", "1234", "--max-messages", "1"),
     ]
     assert skip == [
-        *("kafka-consumer-groups", "--bootstrap-server", "BROKERS", "--group", "billing"),
-        *("--topic", f"{topic}:4", "--reset-offsets", "--to-offset", "1235", "--execute"),
+        *("kafka-consumer-groups", "--bootstrap-server", "BROKERS", "--command-config", "FILE"),
+        *("--group", "billing", "--topic", f"{topic}:4"),
+        *("--reset-offsets", "--to-offset", "1235", "--execute"),
     ]
