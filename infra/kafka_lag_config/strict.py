@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar, get_args
 
@@ -16,6 +16,8 @@ from kafka_lag_config.faults import ConfigurationError, Fault, FaultsError, Plac
 _OF_OURS = "Value error, "
 # What pydantic puts behind a key that is wrong itself.
 _KEY = "[key]"
+# An object of so many keys is described by them.
+_FEW_KEYS = 2
 # Where files are looked for, in the context of a validation.
 FOLDER = "folder"
 
@@ -106,9 +108,20 @@ def _fault(found: dict[str, Any], model: type[Strict], beside: Iterable[str]) ->
         known = [each.elsewhere[key] for each in models if key in each.elsewhere]
         return Fault(place, known[0] if known else unknown(key, valid))
     sentence = str(found["msg"]).removeprefix(_OF_OURS)
+    if kind == "model_type":
+        # Pydantic would name a class, which no document has.
+        keys = [name for each in _models_at(found["loc"], [model]) for name in each.model_fields]
+        sentence = f"must be an object{_of_keys(keys)}"
     if place and place[-1] == _KEY:
         return Fault(place[:-2], f"the key {place[-2]}: {sentence}")
     return Fault(place, sentence)
+
+
+def _of_keys(keys: Sequence[str]) -> str:
+    """Returns the two keys of a small object, such as a filter, in words; nothing for others."""
+    if len(keys) != _FEW_KEYS:
+        return ""
+    return f" of {' and '.join(keys)}"
 
 
 def _models_at(place: Place, models: list[type[Strict]]) -> list[type[Strict]]:
