@@ -189,6 +189,19 @@ def test_a_broken_sla_and_rebalances_without_end_are_trouble() -> None:
     assert ("SLA broken" in lines["late"], "rebalancing all" in lines["restless"]) == (True, True)
 
 
+def test_groups_of_several_clusters_say_from_when_to_when_they_were_read() -> None:
+    out = io.StringIO()
+    screen = Console(width=80, file=out)
+    print_troubles([("new", NOON, []), ("old", NOON - 5 * 60_000, [])], screen)
+    print_troubles([("new", NOON, []), ("old", NOON - 1, [])], screen)
+    print_troubles([("new", NOON, []), ("old", NOON + 1, [])], screen)
+    assert [line.partition("trouble ")[2] for line in out.getvalue().splitlines()] == [
+        "from 2026-01-31 11:55 UTC to 2026-01-31 12:00 UTC.",
+        "from 2026-01-31 11:59 UTC to 2026-01-31 12:00 UTC.",
+        "at 2026-01-31 12:00 UTC.",
+    ]
+
+
 @pytest.mark.usefixtures("aws_keys")
 def test_a_bucket_gives_the_same_answer_as_a_folder(billing: Any, state: Path) -> None:
     with mock_aws():

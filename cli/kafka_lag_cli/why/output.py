@@ -252,14 +252,16 @@ def print_troubles(runs: Sequence[tuple[str, int, Sequence[Row]]], screen: Conso
     """A line for each group in trouble, the worst first."""
     several = len(runs) > 1
     lines = [_trouble(cluster, row, at) for cluster, at, row in _list_troubles(runs)]
-    at = format_list([format_minute(at) for at in dict.fromkeys(at for _, at, _ in runs)], 1)
+    times = sorted({at for _, at, _ in runs})
+    ends = dict.fromkeys(map(format_minute, (times[0], times[-1])))
+    at = f"from {' to '.join(ends)}" if len(ends) > 1 else f"at {format_minute(times[0])}"
     groups = sum(len(rows) for _, _, rows in runs)
     if not lines:
         every = format_quantity(groups, "group")
-        screen.print(Text(f"None of {every} is in trouble at {at}."), soft_wrap=True)
+        screen.print(Text(f"None of {every} is in trouble {at}."), soft_wrap=True)
         return
     layout = _TROUBLES if several else _TROUBLES.without("cluster")
-    table = layout.table(lines, screen.width, [f"{len(lines)} of {groups} groups at {at}"])
+    table = layout.table(lines, screen.width, [f"{len(lines)} of {groups} groups {at}"])
     screen.print(table)
 
 
