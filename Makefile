@@ -42,7 +42,7 @@ prerequisites:
 	for name in $(or $(NEEDS),Java Maven Node); do case $$name in \
 	  Java) need "Java 17 or newer is needed: apt install openjdk-17-jre-headless, or brew install temurin." java -version 'version "(1[7-9]|[2-9][0-9])';; \
 	  Maven) need "Maven 3 or newer is needed: apt install maven, or brew install maven." mvn --version 'Maven [3-9]';; \
-	  Node) need "Node 20 or newer is needed: apt install nodejs on Debian 13, or brew install node." node --version '^v[2-9][0-9]';; \
+	  Node) need "Node 20 or newer is needed, best 22: see nodejs.org, or brew install node." node --version '^v[2-9][0-9]';; \
 	esac; done; exit $$missing
 
 setup: prerequisites $(INSTALLED) ## install everything the project needs, from the lock file

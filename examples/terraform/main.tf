@@ -9,7 +9,7 @@ terraform {
 
 locals {
   account    = "111122223333"
-  region     = "eu-west-1"
+  region     = "us-east-1"
   bucket     = "MY-BUCKET"             # exists, in this region
   out        = "../../.local/template" # from the folder of this file
   parameters = { AssetsBucket = local.bucket, AssetsPrefix = "kafka-lag/" }

@@ -154,8 +154,8 @@ class PartitionsSection(Strict):
     """The allow-list of partition metrics."""
 
     groups: FilterSection = FilterSection()
-    """filter of the groups with partition metrics. They are on if `partitions` is there, even as
-    `{}`"""
+    """filter of the groups with partition metrics, as in `{"allow": "^pay"}`. They are on if
+    `partitions` is there, even as `{}`"""
     topics: FilterSection = FilterSection()
     """filter of their topics"""
 
