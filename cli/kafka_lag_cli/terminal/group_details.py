@@ -148,7 +148,8 @@ def _lines(row: Row, now: int, *, is_new: bool) -> Iterable[Text]:
         *(", lag ", shown["lag"], ", time lag ", shown["time lag"]),
         *((", " if row["records_lost"] else ", first loss ", loss, lost_since) if loss else ()),
     )
-    kind = ", ".join(filter(None, (row["group_type"], row["protocol"])))
+    named = (("type", row["group_type"]), ("protocol", row["protocol"]))
+    kind = ", ".join(f"{word} {value}" for word, value in named if value)
     yield Text.assemble(
         *("state ", group_state(row), f" ({printable(kind)})" if kind else ""),
         *(", members ", shown["members"]),
