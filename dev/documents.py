@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,12 @@ def describe_cluster(name: str, **keys: Any) -> dict[str, Any]:
         "auth": {"type": "iam"},
         **keys,
     }
+
+
+def mute_between(begin_ms: int, end_ms: int) -> dict[str, str]:
+    """Returns the mute window, whole minutes UTC, as a configuration has it."""
+    at = datetime.fromtimestamp(begin_ms / 1_000, UTC).strftime("%Y-%m-%dT%H:%M")
+    return {"at": at, "duration": f"{(end_ms - begin_ms) // 60_000}m"}
 
 
 def make_cluster(name: str, **keys: Any) -> Cluster:

@@ -22,7 +22,6 @@ from dev.sim.scorers import (
     scaling,
     statuses,
     tasks,
-    windows,
 )
 
 # The scorers of each set of cases; the first one judges unless another is named.
@@ -35,8 +34,7 @@ _JUDGED_BY: Mapping[str, tuple[Any, ...]] = {
     "days": (incidents,),
     "alarms": (alarms,),
     **dict.fromkeys(("releases", "releases-aside"), (releases,)),
-    **dict.fromkeys(("restarts", "restarts-aside"), (restarts,)),
-    "windows": (windows,),
+    "restarts": (restarts,),
     "probes": (probes,),
     "changes": (changes,),
 }

@@ -362,6 +362,12 @@ class MissRuns(Event):
     seconds: float
 
 
+def end_of(at: float, event: Event) -> float:
+    """Returns the second at which an event is over; one without an end is so at once."""
+    lasts: float | None = getattr(event, "lasts", None)
+    return at + (lasts or 0.0)
+
+
 @dataclass(frozen=True, slots=True)
 class Case:
     """What there is and what happens to it; `warm_up` and `watched` are in seconds.

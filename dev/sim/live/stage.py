@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -166,6 +167,8 @@ class Stage:
 
     def __init__(self, case: Case, prefix: str, scene: Scene) -> None:
         self.case, self.prefix, self._scene = case, prefix, scene
+        # When brokers stopped, when the others saw them again, in ms since 1970, and which.
+        self.downs: list[tuple[float, float, int]] = []
         self._topics = {name: self.name_of(name) for name in case.topics}
         self.names = {name: self.name_of(name) for name in case.groups}
         self._members = {
@@ -391,9 +394,11 @@ class Stage:
         elect_first(address, {topic: orders})
 
     def _stop_broker(self, broker: int, lasts: float | None) -> None:
+        since = time.time() * 1_000
         self._scene.cluster.stop(broker)
         self._scene.over.wait(None if lasts is None else lasts / SHORTENED)
         self._scene.cluster.start(broker)
+        self.downs.append((since, time.time() * 1_000, broker))
 
     @property
     def _config(self) -> dict[str, Any]:

@@ -4,21 +4,25 @@
 from __future__ import annotations
 
 import re
+import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
+from tempfile import mkdtemp
 
 import numpy as np
 
 from dev.faults.proxy import start_behind_proxies
 from dev.kafka import KafkaCluster, Protocol
 from dev.kafka.readiness import wait_until
-from dev.sim.events import MINUTE, SHORTENED, Case
+from dev.sim.events import MINUTE, SHORTENED, Case, end_of
 from dev.sim.live.stage import Scene, Stage
 from dev.sim.live.writer import Writer
-from dev.sim.run import WATCHED, Warnings, find_troubled
+from dev.sim.reading import MINUTE_MS
+from dev.sim.run import BEGIN, WATCHED, Warnings, find_troubled
 from dev.sim.truth import right_causes
 from kafka_lag import contract
 from kafka_lag.brokers.access import Access
@@ -57,8 +61,6 @@ _BROKER_SETTINGS = {
     "group.min.session.timeout.ms": "1000",
 }
 
-Say = Callable[[str], None]
-
 
 @dataclass(slots=True)
 class Watched:
@@ -70,26 +72,40 @@ class Watched:
     case: Case
     stage: Stage
     ends: float = 0.0
+    began_ms: float = 0.0
     snapshots: list[Snapshot] = field(default_factory=list)
     first: int = 0
     ill_before: frozenset[str] = frozenset()
     runs: Counter[str] = field(default_factory=Counter)
     over: bool = False
 
+    def as_in_memory(self) -> Iterator[Snapshot]:
+        """Yields the runs at the times, and with the groups' time lags, that memory would have."""
+        for each in self.snapshots:
+            minute = (each.taken_at - self.began_ms) // INTERVAL_MS + self.case.warm_up / MINUTE
+            lags = each.groups.numbers("time_lag_seconds") * SHORTENED
+            groups = each.groups.with_columns(time_lag_seconds=lags)
+            if minute >= 0:
+                yield replace(each, taken_at=BEGIN + round(minute) * MINUTE_MS, groups=groups)
 
-def run_live(cases: Sequence[Case], folder: Path, say: Say) -> Iterator[Watched]:
-    """Yields the cases as their waves end; the folder keeps the snapshots of each wave."""
+
+_say = partial(print, file=sys.stderr, flush=True)
+
+
+def run_live(cases: Sequence[Case], folder: Path | None) -> Iterator[Watched]:
+    """Yields the cases as their waves end; a folder keeps the snapshots of each wave."""
     quiet_library()
+    folder = folder or Path(mkdtemp(prefix="sim-"))
+    _say(f"snapshots are kept in {folder}")
     waves = plan_waves(cases)
     cluster = KafkaCluster(settings=_BROKER_SETTINGS)
-    say("starting three brokers")
+    _say("starting three brokers")
     with start_behind_proxies(cluster, _SLOW_LINE) as proxies:
         for number, wave in enumerate(waves, 1):
-            say(f"wave {number} of {len(waves)}: {', '.join(case.name for case in wave)}")
+            _say(f"wave {number} of {len(waves)}: {', '.join(case.name for case in wave)}")
             with Writer(cluster.client_config(protocol="PLAINTEXT") | {"log_level": 0}) as writer:
-                yield from _Wave(
-                    number, wave, Scene(cluster, writer, proxies), FolderStore(folder), say
-                ).run()
+                scene = Scene(cluster, writer, proxies)
+                yield from _Wave(number, wave, scene, FolderStore(folder)).run()
             for node in cluster.node_ids:
                 proxies[node].delay = 0.0
 
@@ -113,9 +129,9 @@ class _Wave:
     """Cases that run at the same time."""
 
     def __init__(
-        self, number: int, cases: Sequence[Case], scene: Scene, store: FolderStore, say: Say
+        self, number: int, cases: Sequence[Case], scene: Scene, store: FolderStore
     ) -> None:
-        self._scene, self._store, self._say = scene, store, say
+        self._scene, self._store = scene, store
         self._name, self._prefix = f"wave-{number}", f"{number}-"
         self._watched = [
             Watched(case, Stage(case, f"{self._prefix}{place:02}", scene))
@@ -134,7 +150,7 @@ class _Wave:
                 what="every member in its group",
                 timeout=_JOINS_WITHIN,
             )
-            self._say("all members have joined")
+            _say("all members have joined")
             # The collector's first run must not see topics that are empty.
             time.sleep(_FLOWS_AFTER)
             self._collect()
@@ -145,7 +161,7 @@ class _Wave:
         for stage in stages:
             stage.delete()
         for case, error in self._scene.errors:
-            self._say(f"NOT AS PLANNED: {case}: {error}")
+            _say(f"NOT AS PLANNED: {case}: {error}")
         failed = {case for case, _ in self._scene.errors}
         return [each for each in self._watched if each.case.name not in failed]
 
@@ -171,7 +187,7 @@ class _Wave:
             try:
                 snapshot = collector.run(taken_at).report.snapshot
             except ReporterError as error:
-                self._say(f"run {taken_at}: {error}")
+                _say(f"run {taken_at}: {error}")
                 continue
             for each in self._watched:
                 self._look(each, strip_prefix(snapshot, f"{each.stage.prefix}."))
@@ -188,7 +204,7 @@ class _Wave:
         ill = self._suffering[watched.case.name]
         watched.runs.update(name for name in ill if name in troubled or watched.runs[name])
         shown = ill and all(watched.runs[name] >= WATCHED + _RUNS_MORE for name in ill)
-        last = max((at for at, _ in watched.case.happens), default=0.0)
+        last = max((end_of(*each) for each in watched.case.happens), default=0.0)
         left = watched.ends - time.monotonic()
         happened = left < (watched.case.watched - last) / SHORTENED
         watched.over = watched.over or bool(shown and happened) or left < 0
@@ -196,6 +212,7 @@ class _Wave:
 
 def _begin(watched: Watched) -> None:
     watched.stage.begin()
+    watched.began_ms = time.time() * 1_000
     watched.ends = time.monotonic() + watched.case.watched / SHORTENED
 
 

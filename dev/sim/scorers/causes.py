@@ -4,21 +4,16 @@
 from __future__ import annotations
 
 import math
-import sys
 from argparse import Namespace
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from multiprocessing import Pool
-from pathlib import Path
-from tempfile import mkdtemp
 
 from dev.sim.cases.drawn import SETS
 from dev.sim.events import MINUTE, Case
-from dev.sim.live.waves import run_live
+from dev.sim.live.waves import Watched, run_live
 from dev.sim.run import WATCHED, find_troubled, run_case
-from dev.sim.scorers import print_lines
+from dev.sim.scorers import print_lines, score_chosen
 from dev.sim.truth import Effect, list_effects
 from kafka_lag import contract
 from kafka_lag.lag.model import Snapshot
@@ -76,12 +71,6 @@ _BEFORE = 10
 def score(case: Case) -> list[Verdict]:
     """Returns the verdicts on a case in memory."""
     return judge_runs(case, run_case(case), round(case.warm_up / MINUTE))
-
-
-def score_live(case: Case, snapshots: Sequence[Snapshot], first: int) -> list[Verdict]:
-    """Returns the verdicts on a case that ran on brokers; run `first` saw an event first."""
-    before = max(first - _BEFORE, 0)
-    return judge_runs(case, snapshots[before:], first - before)
 
 
 def judge_runs(case: Case, snapshots: Iterable[Snapshot], first: int) -> list[Verdict]:
@@ -171,34 +160,27 @@ def _misses(runs: Sequence[Run], group: str, effects: Sequence[Effect]) -> bool:
     return False
 
 
-def choose(options: Namespace) -> list[Case]:
-    """Returns the cases of a set whose names begin as wanted."""
-    every = SETS[options.cases](options.seed)
-    return [case for case in every if case.name.startswith(options.only)]
-
-
 def print_verdicts(options: Namespace) -> bool:
     """Prints the verdicts on cases in memory, or beside these on real brokers."""
+    every = SETS[options.cases](options.seed)
     if options.live:
-        folder = options.folder or Path(mkdtemp(prefix="sim-"))
-        return _print_table(list(_score_live(choose(options), folder)))
-    with Pool(2) as pool:
-        found = [each for verdicts in pool.imap(score, choose(options)) for each in verdicts]
-    return _print_table(found)
+        chosen = [case for case in every if case.name.startswith(options.only)]
+        return _print_table(list(_score_live(run_live(chosen, options.folder))))
+    scores = score_chosen(score, ((each,) for each in every), options)
+    return _print_table(each for verdicts in scores for each in verdicts)
 
 
-def _score_live(cases: Sequence[Case], folder: Path) -> Iterator[Verdict]:
+def _score_live(cases: Iterable[Watched]) -> Iterator[Verdict]:
     """Yields the verdicts on brokers, and prints each beside that in memory."""
-    say = partial(print, file=sys.stderr, flush=True)
-    say(f"snapshots are kept in {folder}")
-    for each in run_live(cases, folder, say):
+    for each in cases:
         in_memory = {found.group: found for found in score(each.case)}
-        for found in score_live(each.case, each.snapshots, each.first):
+        before = max(each.first - _BEFORE, 0)
+        for found in judge_runs(each.case, each.snapshots[before:], each.first - before):
             line = f"{found.case:28} {found.group:8} {found.kind:28}"
             if found.group in each.ill_before:
-                say(f"{line} was in trouble before anything happened")
+                print(f"{line} was in trouble before anything happened")
                 continue
-            say(f"{line} {found.verdict:11} in memory {in_memory[found.group].verdict}")
+            print(f"{line} {found.verdict:11} in memory {in_memory[found.group].verdict}")
             yield found
 
 

@@ -10,14 +10,13 @@ from __future__ import annotations
 from argparse import Namespace
 from collections import Counter
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
 
-from dev.documents import make_cluster
+from dev.documents import make_cluster, mute_between
 from dev.sim.reading import FIRST, MINUTE_MS
-from dev.sim.scorers import print_lines
+from dev.sim.scorers import Line, print_lines
 from kafka_lag import contract
 from kafka_lag_cli.replay.changes import Kind, find_changes
 from kafka_lag_cli.replay.pages import find_pages
@@ -64,13 +63,11 @@ class Rules:
             "alarms": {"groups": list(_GROUPS), "sla_runs": dict.fromkeys(_GROUPS, runs)},
         }
         if self.muted:
-            at = datetime.fromtimestamp((FIRST + self.muted[0] * MINUTE_MS) / 1_000, UTC)
-            lasts = f"{self.muted[1] - self.muted[0]}m"
-            keys["mute"] = [{"at": at.strftime("%Y-%m-%dT%H:%M"), "duration": lasts}]
+            keys["mute"] = [mute_between(*(FIRST + at * MINUTE_MS for at in self.muted))]
         return keys
 
 
-def score(seed: int) -> tuple[tuple[object, ...], str]:
+def score(seed: int) -> Line:
     """Returns a line on a change that a seed draws: what it adds and removes, and the fault."""
     rng = np.random.default_rng(seed)
     pulses = list(_draw_pulses(rng))

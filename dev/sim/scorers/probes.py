@@ -4,14 +4,13 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from multiprocessing import Pool
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from dev.sim.cases.drawn import PLANNED, vary
 from dev.sim.events import MINUTE, Case
 from dev.sim.run import Kept, run_case
-from dev.sim.scorers import print_lines
+from dev.sim.scorers import Line, print_lines, score_chosen
 from kafka_lag.lag.model import Snapshot
 from kafka_lag.snapshots.store import FolderStore
 from kafka_lag.views.latest_run import Snapshots
@@ -22,7 +21,7 @@ _CLUSTER, _GROUP, _EACH = "sim", "billing", 20
 _EVERY = 4
 
 
-def score(case: Case, stalled: str | None) -> tuple[tuple[object, ...], str]:
+def score(case: Case, stalled: str | None) -> Line:
     """Returns a line on a case: its stalled member, whose probes failed and when, the fault."""
     failed = dict[str, float]()
     with TemporaryDirectory() as folder:
@@ -52,10 +51,8 @@ def print_verdicts(options: Namespace) -> bool:
     """Prints a line for each case: each of four members stalled, then rebalances and restarts."""
     cases = PLANNED["stalls"]
     stalls = [(vary(case, options.seed + at), case.name[-10:]) for at, case in enumerate(cases * 5)]
-    others = [*PLANNED["restarts"], *PLANNED["restarts-aside"]]
-    others += [each for each in PLANNED["good"] if not each.name.endswith("-before")]
+    others = [each for each in PLANNED["good"] if not each.name.endswith("-before")]
+    others = [*PLANNED["restarts"], *others]
     jobs = [*stalls[:_EACH], *((vary(each, options.seed), None) for each in others[:_EACH])]
-    chosen = [job for job in jobs if job[0].name.startswith(options.only)]
-    with Pool(2) as pool:
-        lines = pool.starmap(score, chosen)
-    return print_lines("probes", "case | stalled | probes that failed, minute", lines)
+    columns = "case | stalled | probes that failed, minute"
+    return print_lines("probes", columns, score_chosen(score, jobs, options))

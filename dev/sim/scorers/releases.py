@@ -7,8 +7,6 @@ A deployment is watched as by ECS: an alarm that is in ALARM when it begins is n
 from __future__ import annotations
 
 from argparse import Namespace
-from dataclasses import dataclass
-from multiprocessing import Pool
 
 import numpy as np
 
@@ -16,7 +14,7 @@ from dev.documents import make_cluster
 from dev.sim.cases.drawn import PLANNED, vary
 from dev.sim.events import MINUTE, Case, Deploy, Leave
 from dev.sim.run import run_case
-from dev.sim.scorers import print_lines
+from dev.sim.scorers import Line, print_lines, score_chosen
 from kafka_lag_cli.replay.alarms import condition_of
 from kafka_lag_config.alarm_rules import RELEASE
 from kafka_lag_config.simulation.grid import ALARM, find_states
@@ -24,28 +22,11 @@ from kafka_lag_config.simulation.grid import ALARM, find_states
 _GROUP, _RUNS = "billing", 5
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """When a release was rolled back, in runs since its fault, or since it began if it is good.
+def score(case: Case, is_bad: bool) -> Line:
+    """Returns a line on a release: when it was rolled back, whether it was bad before, the fault.
 
-    None: never. `before`: the alarm was in ALARM when the release began.
+    When: runs since its fault, or since it began if it is good; None: never.
     """
-
-    case: str
-    is_bad: bool
-    after: int | None
-    before: bool
-
-    @property
-    def fault(self) -> str:
-        """What is wrong with the verdict, nothing if it is right."""
-        if not self.is_bad:
-            return "" if self.after is None else "rolled back"
-        return "" if self.after is not None and self.after <= _RUNS else "not caught"
-
-
-def score(case: Case, is_bad: bool) -> Verdict:
-    """Returns the verdict on a release."""
     began, fault = find_times(case)
     in_alarm = _find_alarms(case)
     # A run sees what happened in the minute before it.
@@ -53,7 +34,10 @@ def score(case: Case, is_bad: bool) -> Verdict:
     before = in_alarm[round(case.warm_up / MINUTE) + int(began // MINUTE) - 1]
     found = [] if before else [at for at, is_on in enumerate(in_alarm) if is_on]
     after = next((at - first + 1 for at in found if at >= first or not is_bad), None)
-    return Verdict(case.name, is_bad, after, before)
+    cells = case.name, "bad" if is_bad else "good", after, before
+    if is_bad:
+        return cells, "" if after is not None and after <= _RUNS else "not caught"
+    return cells, "" if after is None else "rolled back"
 
 
 def find_times(case: Case) -> tuple[float, float]:
@@ -90,12 +74,6 @@ def print_verdicts(options: Namespace) -> bool:
         for section, cases in PLANNED.items()
         if section in (("bad-aside", "good-aside") if aside else ("bad", "good"))
         for case in cases
-        if case.name.startswith(options.only)
     ]
-    with Pool(2) as pool:
-        verdicts = pool.starmap(score, jobs)
-    lines = (
-        ((each.case, "bad" if each.is_bad else "good", each.after, each.before), each.fault)
-        for each in verdicts
-    )
-    return print_lines("releases", "case | release | rolled back after runs | bad before", lines)
+    columns = "case | release | rolled back after runs | bad before"
+    return print_lines("releases", columns, score_chosen(score, jobs, options))

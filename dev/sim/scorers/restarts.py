@@ -1,24 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whether `maintenance` is named of each group that suffers while brokers restart, and never else.
 
-It cannot be known before a second broker is down, so it must not be named before.
+It cannot be known before a second broker is down, so it must not be named before. Rolling restarts
+take place in a mute window, and the same runs tell whether its pages are right.
 """
 
 from __future__ import annotations
 
-import sys
 from argparse import Namespace
-from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
-from multiprocessing import Pool
-from pathlib import Path
-from tempfile import mkdtemp
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import TypeAlias
 
 from dev.sim.cases.drawn import PLANNED, SETS, vary
-from dev.sim.events import MINUTE, Case, StopBroker
-from dev.sim.live.waves import run_live
-from dev.sim.run import run_case
-from dev.sim.scorers import Line, print_lines
+from dev.sim.events import MINUTE, Case, StopBroker, end_of
+from dev.sim.live.waves import INTERVAL_MS, Watched, run_live
+from dev.sim.reading import MINUTE_MS
+from dev.sim.run import BEGIN, run_case
+from dev.sim.scorers import Line, print_lines, score_chosen, windows
 from dev.sim.scorers.causes import read_run
 from kafka_lag import contract
 from kafka_lag.lag.model import Snapshot
@@ -26,63 +25,95 @@ from kafka_lag.lag.model import Snapshot
 # A case in which so many brokers stop is a rolling restart, unless it is among `no-restarts`.
 _ROLLING = 3
 
+# The minutes after the warm-up in which a broker was down, and the broker.
+Down: TypeAlias = tuple[float, float, int]
+
 
 def score(case: Case, restarts: bool) -> Line:
-    """Returns a line on a case: its name, the groups that suffer, when it was named, the fault."""
-    return _judge(case, run_case(case), round(case.warm_up / MINUTE), restarts=restarts)
+    """Returns a line on a case: brokers, groups that suffer, when it was named, the fault.
+
+    On rolling restarts the line also has what `windows` finds.
+    """
+    planned = windows.plan(case) if restarts else None
+    whole = planned.case if planned else case
+    return judge(whole, run_case(whole), list(_find_downs(whole)), planned)
 
 
-def _judge(case: Case, snapshots: Iterable[Snapshot], first: int, *, restarts: bool) -> Line:
-    """Returns the line of these runs; run `first` saw the first event."""
+def judge(
+    case: Case,
+    snapshots: Iterable[Snapshot],
+    downs: Sequence[Down],
+    planned: windows.Plan | None = None,
+) -> Line:
+    """Returns the line of these runs, in which these brokers really were down, in order."""
     named, suffer = dict[str, float](), set[str]()
-    for number, snapshot in enumerate(snapshots):
-        run = read_run(snapshot, number - first)
-        suffer |= run.troubled
+    kept, before = list(snapshots), round(case.warm_up / MINUTE)
+    for snapshot in kept:
+        minute = (snapshot.taken_at - BEGIN) // MINUTE_MS - before
+        run = read_run(snapshot, minute)
+        if planned is None or downs[0][0] <= minute < planned.end - before:
+            suffer |= run.troubled
         for group, cause in run.named.items():
             if cause == contract.MAINTENANCE:
-                named.setdefault(group, run.second / MINUTE)
-    if not restarts:
-        fault = "named" if named else ""
-    elif missed := suffer - named.keys():
-        fault = f"not named of {', '.join(sorted(missed))}"
-    else:
-        early = min(named.values(), default=0.0) <= _find_stops(case)[1]
-        fault = "no group suffers" if not suffer else "too early" if early else ""
+                named.setdefault(group, minute + 1)
     when = ", ".join(f"{group} {minute:g}" for group, minute in sorted(named.items()))
-    return (case.name, ", ".join(sorted(suffer)), when), fault
+    down = ", ".join(f"{broker}: {since:.0f}-{back:.0f}" for since, back, broker in downs)
+    cells = (case.name, down, ", ".join(sorted(suffer)), when)
+    if planned is None:
+        return cells, "named" if named else ""
+    pages, fault = windows.score(planned, kept)
+    return (*cells, *pages), find_fault(suffer, named, downs) or fault
 
 
-def _find_stops(case: Case) -> list[float]:
-    """Returns the minutes in which brokers stop."""
-    return [at / MINUTE for at, event in case.happens if isinstance(event, StopBroker)]
+def find_fault(suffer: set[str], named: Mapping[str, float], downs: Sequence[Down]) -> str:
+    """Returns what is wrong in a rolling restart, by the minutes in which groups were named."""
+    if len(downs) < _ROLLING or any(one[1] > after[0] for one, after in pairwise(downs)):
+        return "not one after another"
+    if not suffer:
+        return "no group suffers"
+    if missed := suffer - named.keys():
+        return f"not named of {', '.join(sorted(missed))}"
+    return "too early" if min(named.values()) <= downs[1][0] else ""
 
 
-def _score_live(cases: Sequence[Case], folder: Path) -> Iterator[Line]:
-    """Yields the lines of cases, each on three brokers of its own."""
-    for case in cases:
-        for each in run_live([case], folder / case.name, partial(print, file=sys.stderr)):
-            yield _judge(case, each.snapshots, each.first, restarts=True)
+def _find_downs(case: Case) -> Iterator[Down]:
+    """Yields the brokers that the case stops."""
+    for at, event in case.happens:
+        if isinstance(event, StopBroker):
+            yield at / MINUTE, end_of(at, event) / MINUTE, event.broker
+
+
+def _score_live(options: Namespace) -> Iterator[Line]:
+    """Yields the lines of the chosen cases, each on brokers that nobody else uses."""
+    plans = {each.name: windows.plan(each) for each in PLANNED["restarts-live"]}
+    cases = [*(each.case for each in plans.values()), *PLANNED["no-restarts-live"]]
+    chosen = [each for each in cases if each.name.startswith(options.only)]
+    for each in run_live(chosen, options.folder):
+        yield judge_live(each, plans.get(each.case.name))
+
+
+def judge_live(watched: Watched, planned: windows.Plan | None) -> Line:
+    """Returns the line of a case on brokers, by the times at which they really were down."""
+    began = watched.began_ms
+    downs = sorted(
+        ((since - began) / INTERVAL_MS, (back - began) / INTERVAL_MS, broker)
+        for since, back, broker in watched.stage.downs
+    )
+    return judge(watched.case, watched.as_in_memory(), downs, planned)
 
 
 def print_verdicts(options: Namespace) -> bool:
     """Prints a line for each case: restarts twice, as written and drawn, and all other cases.
 
-    On brokers there are only restarts, with longer times: a broker takes a while to start.
+    On brokers there are fewer cases, with longer times: a broker takes a while to start.
     """
-    columns = "case | groups that suffer | maintenance, minute"
+    columns = f"case | down, minutes | groups that suffer | maintenance, minute | {windows.COLUMNS}"
     if options.live:
-        cases = [each for each in PLANNED["restarts-live"] if each.name.startswith(options.only)]
-        folder = options.folder or Path(mkdtemp(prefix="sim-"))
-        return print_lines("restarts on brokers", columns, list(_score_live(cases, folder)))
-    aside = options.cases == "restarts-aside"
-    seeds = (options.seed + 1, options.seed + 2) if aside else (0, options.seed + 1)
-    own = PLANNED["restarts-aside" if aside else "restarts"]
-    jobs = [(vary(each, seed) if seed else each, True) for seed in seeds for each in own]
-    if not aside:
-        others = [*PLANNED["bad"], *PLANNED["good"], *SETS["drawn"](1)]
-        jobs += [(each, False) for each in others if len(_find_stops(each)) < _ROLLING]
-        jobs += [(each, False) for each in PLANNED["no-restarts"]]
-    chosen = [job for job in jobs if job[0].name.startswith(options.only)]
-    with Pool(2) as pool:
-        lines = pool.starmap(score, chosen)
-    return print_lines("restarts", columns, [each for each in lines if each[1] or each[0][2]])
+        return print_lines("restarts on brokers", columns, _score_live(options))
+    written = PLANNED["restarts"]
+    jobs = [(each, True) for each in (*written, *(vary(one, options.seed + 1) for one in written))]
+    others = [*PLANNED["bad"], *PLANNED["good"], *SETS["drawn"](1)]
+    jobs += [(each, False) for each in others if len([*_find_downs(each)]) < _ROLLING]
+    jobs += [(each, False) for each in PLANNED["no-restarts"]]
+    lines = score_chosen(score, jobs, options)
+    return print_lines("restarts", columns, [each for each in lines if each[1] or each[0][3]])

@@ -13,7 +13,6 @@ from argparse import Namespace
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from multiprocessing import Pool
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,7 @@ from dev.sim.cases.drawn import SETS
 from dev.sim.events import MINUTE, WINDOW, Case
 from dev.sim.reading import Floats, Mask
 from dev.sim.run import run
-from dev.sim.scorers import Line, print_lines
+from dev.sim.scorers import Line, print_lines, score_chosen
 from dev.sim.truth import ages
 from dev.sim.world import GroupState, Staged
 from kafka_lag import contract
@@ -144,7 +143,5 @@ def find_fault(
 def print_verdicts(options: Namespace) -> bool:
     """Prints a line for each case."""
     every = SETS[options.cases](options.seed)
-    with Pool(2) as pool:
-        chosen = [each for each in every if each.name.startswith(options.only)]
-        lines = pool.map(score, chosen, chunksize=1)
+    lines = score_chosen(score, ((each,) for each in every), options)
     return print_lines("statuses", "case | statuses judged | the first", lines)

@@ -1,80 +1,127 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether nothing pages while brokers restart in a mute window, and trouble after it does.
+"""Whether nothing pages while brokers restart in a mute window, and all trouble outside it does.
 
-Each case of a rolling restart gets a window from its first event to half an hour after its last
-one. After the window each group hangs. Pages are those that a replay finds.
+The window ends half an hour after the last event. Before it `audit` hangs for a while, and after it
+each group. Pages are those that a replay finds; log ends and commits tell which group was late.
 """
 
 from __future__ import annotations
 
-from argparse import Namespace
-from collections.abc import Iterator
-from dataclasses import replace
-from datetime import UTC, datetime
-from multiprocessing import Pool
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TypeAlias
 
-from dev.documents import make_cluster
-from dev.sim.cases.drawn import PLANNED, vary
-from dev.sim.events import MINUTE, Case, Hang
-from dev.sim.reading import MINUTE_MS
-from dev.sim.run import BEGIN, Kept, run_case
-from dev.sim.scorers import Line, print_lines
+import numpy as np
+
+from dev.documents import make_cluster, mute_between
+from dev.sim.events import MINUTE, Case, Hang, end_of
+from dev.sim.reading import MINUTE_MS, Floats, Mask
+from dev.sim.run import BEGIN
+from dev.sim.scorers import Line
+from dev.sim.truth import LATE, ages
 from kafka_lag import contract
-from kafka_lag.snapshots.store import FolderStore
+from kafka_lag.lag.model import Snapshot
+from kafka_lag.snapshots.store import FolderStore, write_snapshot
 from kafka_lag_cli.replay.pages import find_pages
 from kafka_lag_cli.replay.recorded import read_recorded
 
-_CLUSTER = "sim"
-_SETTLES, _APART, _HANGS, _LATE = 30, 10, 30, 15
-_SLA = 120
+COLUMNS = "pages without a window | in it | troubles that paged"
+_CLUSTER, _FIRST = "sim", "audit"
+# Minutes: the first trouble lasts, its backlog is worked off, the brokers settle, all is well, all
+# hang. A trouble pages in time if it does so within `_LATE`.
+_HANGS_FIRST, _WORKS_OFF, _SETTLES, _APART, _HANGS, _LATE = 10, 25, 30, 10, 20, 15
 _METRICS = (contract.GROUP_STATUS, contract.ESTIMATED_TIME_LAG, contract.TIME_TO_DATA_LOSS)
 
+# A group, and a minute from the first run on.
+Page: TypeAlias = tuple[str, int]
 
-def score(case: Case) -> Line:
-    """Returns a line on a case: pages without and with the window, planted troubles, the fault."""
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A case with planted troubles; its window and when all hang, in minutes from its first run."""
+
+    case: Case
+    begin: int
+    end: int
+    hangs: int
+
+
+def plan(case: Case) -> Plan:
+    """Returns the plan of a rolling restart."""
     before = round(case.warm_up / MINUTE)
-    begin = before + int(min(at for at, _ in case.happens) // MINUTE)
-    ends = (at + (getattr(event, "lasts", None) or 0.0) for at, event in case.happens)
-    end = before + int(max(ends) // MINUTE) + _SETTLES
+    happens = [(at + (_HANGS_FIRST + _WORKS_OFF) * MINUTE, event) for at, event in case.happens]
+    begin = before + int(min(at for at, _ in happens) // MINUTE)
+    end = before + int(max(end_of(*each) for each in happens) // MINUTE) + _SETTLES
     hangs = end + _APART
-    planted = [((hangs - before) * MINUTE, Hang(group)) for group in case.groups]
-    minutes = hangs + _HANGS
-    watched = (minutes - before) * MINUTE
-    whole = replace(case, happens=(*case.happens, *planted), watched=watched)
-    pages = list(_find_pages(whole, begin, end))
-    loud, muted = ([each for each in found if begin <= each[1] < end] for found in pages)
-    outside = {group for group, at in pages[1] if hangs <= at < hangs + _LATE}
-    false = [each for each in pages[1] if not hangs <= each[1]]
-    missed = case.groups.keys() - outside
-    fault = "paged in the window" if muted else "false page" if false else ""
-    fault = fault or (f"missed {', '.join(sorted(missed))}" if missed else "")
-    return (case.name, len(loud), len(muted), f"{len(outside)} of {len(planted)}"), fault
+    hanging = [Hang(group, lasts=_HANGS * MINUTE) for group in case.groups]
+    happens += [(0.0, Hang(_FIRST, lasts=_HANGS_FIRST * MINUTE))]
+    happens += [((hangs - before) * MINUTE, each) for each in hanging]
+    watched = (hangs + _HANGS - before) * MINUTE
+    whole = replace(case, happens=tuple(happens), watched=watched)
+    return Plan(whole, begin, end, hangs)
 
 
-def _find_pages(case: Case, begin: int, end: int) -> Iterator[list[tuple[str | None, int]]]:
-    """Yields the groups that page, and the minutes in which they do: without and with a window."""
+def score(planned: Plan, snapshots: Sequence[Snapshot]) -> Line:
+    """Returns pages in the window without and with it, troubles that paged, and the fault."""
+    loud, muted = _find_pages(planned, snapshots)
+    inside = [sum(planned.begin <= at < planned.end for _, at in each) for each in (loud, muted)]
+    paged, fault = judge(planned, muted, find_late(snapshots))
+    return (*inside, paged), fault
+
+
+def judge(planned: Plan, pages: Sequence[Page], late: Mapping[str, Mask]) -> tuple[str, str]:
+    """Returns how many planted troubles paged, and the fault; `late` tells by group and minute.
+
+    A group that is late all the time up to the end of the window pages then. Any other page is
+    right if the group was late in the last minute that its alarm saw.
+    """
+    begin, end, hangs = planned.begin, planned.end, planned.hangs
+    troubles = [(_FIRST, 0, begin), *((each, hangs, hangs + _LATE) for each in planned.case.groups)]
+    left = [(each, end, end + 1) for each in late if late[each][end - _LATE : end].all()]
+    silent = {each for each in [*troubles, *left] if not _has_page(pages, *each)}
+    paged = f"{len(troubles) - len(silent.intersection(troubles))} of {len(troubles)}"
+    false = [f"{name} {at}" for name, at in pages if not late[name][at - 1]]
+    if any(begin <= at < end for _, at in pages):
+        return paged, "paged in the window"
+    if false:
+        return paged, f"false page: {', '.join(false)}"
+    return paged, f"missed: {', '.join(sorted(name for name, *_ in silent))}" if silent else ""
+
+
+def _has_page(pages: Sequence[Page], group: str, since: int, until: int) -> bool:
+    return any(name == group and since <= at < until for name, at in pages)
+
+
+def find_late(snapshots: Sequence[Snapshot]) -> Mapping[str, Mask]:
+    """Returns by group and minute whether its oldest unread record was older than the SLA."""
+    offsets, found = dict[tuple[str, str, int], Floats](), dict[str, Mask]()
+    minutes = [(each.taken_at - BEGIN) // MINUTE_MS for each in snapshots]
+    for minute, snapshot in zip(minutes, snapshots, strict=True):
+        for row in snapshot.group_partitions.to_dicts():
+            at = row["consumer_group"], row["topic"], row["partition_id"]
+            offsets.setdefault(at, np.full((minutes[-1] + 1, 2), np.nan))
+            offsets[at][minute] = row["end_offset"], row["committed_offset"]
+    for (group, *_), each in offsets.items():
+        # What was not read stays as it was.
+        ends, commits = np.hsplit(np.nan_to_num(np.fmax.accumulate(each)), 2)
+        late = ages(ends, commits, MINUTE)[:, 0] > LATE
+        found[group] = found.get(group, False) | late
+    return found
+
+
+def _find_pages(planned: Plan, snapshots: Sequence[Snapshot]) -> Iterator[list[Page]]:
+    """Yields the pages without and with a window."""
     with TemporaryDirectory() as folder:
         store = FolderStore(Path(folder))
-        for _ in run_case(case, Kept(store, _CLUSTER)):
-            pass
-        until = BEGIN + case.runs * MINUTE_MS
+        for each in snapshots:
+            write_snapshot(store, _CLUSTER, each)
+        until = snapshots[-1].taken_at + MINUTE_MS
         recorded = read_recorded(store, _CLUSTER, _METRICS, BEGIN, until, lambda _: lambda _: None)
-    at = datetime.fromtimestamp((BEGIN + begin * MINUTE_MS) / 1_000, UTC)
-    window = {"at": at.strftime("%Y-%m-%dT%H:%M"), "duration": f"{end - begin}m"}
-    alarms = {"groups": list(case.groups)}
+    window = mute_between(*(BEGIN + at * MINUTE_MS for at in (planned.begin, planned.end)))
+    alarms = {"groups": list(planned.case.groups)}
     for mute in ([], [window]):
-        cluster = make_cluster(_CLUSTER, sla_seconds={".*": _SLA}, alarms=alarms, mute=mute)
+        cluster = make_cluster(_CLUSTER, sla_seconds={".*": LATE}, alarms=alarms, mute=mute)
         pages = find_pages(recorded, cluster)
-        yield [(each.group, (each.begin - BEGIN) // MINUTE_MS) for each in pages]
-
-
-def print_verdicts(options: Namespace) -> bool:
-    """Prints a line for each rolling restart, with sizes that the seed draws."""
-    cases = [*PLANNED["restarts"], *PLANNED["restarts-aside"]]
-    chosen = [vary(each, options.seed + 1) for each in cases if each.name.startswith(options.only)]
-    with Pool(2) as pool:
-        lines = pool.map(score, chosen)
-    columns = "case | pages there without a window | pages in it | troubles after it that paged"
-    return print_lines("windows", columns, lines)
+        yield [(each.group, (each.begin - BEGIN) // MINUTE_MS) for each in pages if each.group]
