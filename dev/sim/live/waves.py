@@ -30,7 +30,7 @@ from kafka_lag.brokers.login import FixedCredentials
 from kafka_lag.brokers.source import KafkaSource, quiet_library
 from kafka_lag.collector import Collector
 from kafka_lag.errors import ReporterError
-from kafka_lag.lag.columns import Strings
+from kafka_lag.lag.columns import Column, Strings
 from kafka_lag.lag.group_settings import NameFilter, Rules, Tolerance
 from kafka_lag.lag.model import Snapshot
 from kafka_lag.settings import Settings
@@ -83,10 +83,11 @@ class Watched:
         """Yields the runs at the times, and with the groups' time lags, that memory would have."""
         for each in self.snapshots:
             minute = (each.taken_at - self.began_ms) // INTERVAL_MS + self.case.warm_up / MINUTE
-            lags = each.groups.numbers("time_lag_seconds") * SHORTENED
-            groups = each.groups.with_columns(time_lag_seconds=lags)
+            at, lags = BEGIN + round(minute) * MINUTE_MS, each.groups.numbers("time_lag_seconds")
+            times = Column.constant(at, len(lags))
+            groups = each.groups.with_columns(taken_at=times, time_lag_seconds=lags * SHORTENED)
             if minute >= 0:
-                yield replace(each, taken_at=BEGIN + round(minute) * MINUTE_MS, groups=groups)
+                yield replace(each, taken_at=at, groups=groups)
 
 
 _say = partial(print, file=sys.stderr, flush=True)

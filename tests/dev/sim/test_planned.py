@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import count
 from unittest.mock import Mock
 
 import numpy as np
@@ -16,6 +17,7 @@ from dev.sim.live.stage import Stage
 from dev.sim.live.waves import INTERVAL_MS, Watched
 from dev.sim.run import run_case
 from dev.sim.scorers import changes, probes, releases, restarts, windows
+from kafka_lag.lag.columns import Column
 
 
 def find_case(section: str, name: str) -> Case:
@@ -108,12 +110,18 @@ def test_runs_on_brokers_are_judged_at_the_times_of_memory() -> None:
     case = replace(find_case("restarts", "one-copy-small"), warm_up=2 * MINUTE, watched=3 * MINUTE)
     runs = list(run_case(case))
     begin = 1_000_000_000 * INTERVAL_MS
-    live = [replace(run, taken_at=begin + at * INTERVAL_MS) for at, run in enumerate(runs, -2)]
+    live = [
+        replace(run, taken_at=at, groups=run.groups.with_columns(taken_at=Column.constant(at, 2)))
+        for at, run in zip(count(begin - 2 * INTERVAL_MS, INTERVAL_MS), runs, strict=False)
+    ]
     watched = Watched(case, Mock(Stage), began_ms=begin - INTERVAL_MS / 4, snapshots=live)
 
     found = list(watched.as_in_memory())
 
     assert [each.taken_at for each in found] == [each.taken_at for each in runs]
+    assert [each.groups.numbers("taken_at").to_list() for each in found] == [
+        run.groups.numbers("taken_at").to_list() for run in runs
+    ]
     assert [each.groups.numbers("time_lag_seconds").to_list() for each in found] == [
         (run.groups.numbers("time_lag_seconds") * SHORTENED).to_list() for run in runs
     ]
