@@ -30,6 +30,7 @@ from kafka_lag_report.read_findings import read_findings
 from kafka_lag_report.read_snapshots import (
     Day,
     naming_corrupt_files,
+    read_small_day,
     skip_corrupt_objects,
 )
 from kafka_lag_report.reduce_day import open_day, reduce_day
@@ -76,11 +77,7 @@ def report_day(job: Job, day: Day) -> None:
     queries = Queries(new_session(job.spark, few_rows=job.few_rows))
     if job.options.history and not day.in_progress:
         with job.timings.stage("history", cluster):
-            # whole rows are sorted and written here: compiled code takes half of the time
-            compiled = new_session(job.spark)
-            work = partial(compact_day, compiled, job.storage, few_rows=job.few_rows)
-            day, _ = skip_corrupt_objects(job.storage, day, work)
-        day = day.from_history()
+            day = _compact(job, day).from_history()
     with job.timings.stage("reduce", cluster):
         work_on = partial(_reduce, job, queries)
         day, evidence = skip_corrupt_objects(job.storage, day, work_on)
@@ -94,6 +91,17 @@ def report_day(job: Job, day: Day) -> None:
         page = render(read_page(findings, queries))
     with job.timings.stage("publish", cluster):
         publish(job.storage, job.options.output, day, tables, page)
+
+
+def _compact(job: Job, day: Day) -> Day:
+    """Extends the history; returns the day with the objects that were skipped."""
+    # whole rows are sorted and written here: compiled code takes half of the time
+    compiled = new_session(job.spark)
+    if job.few_rows:
+        day, rows = read_small_day(job.storage, day)
+        compact_day(compiled, job.storage, day, rows)
+        return day
+    return skip_corrupt_objects(job.storage, day, partial(compact_day, compiled, job.storage))[0]
 
 
 def _reduce(job: Job, queries: Queries, day: Day) -> Evidence:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from math import ceil
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
@@ -30,7 +31,7 @@ from kafka_lag_report.read_snapshots import (
 )
 from kafka_lag_report.reduce_day import add_rises
 from kafka_lag_report.schemas import SNAPSHOTS
-from kafka_lag_report.storage import PARQUET, Storage, read_footers
+from kafka_lag_report.storage import PARQUET, Storage, read_files
 
 TIME = "taken_at"
 # Files of a dataset's day, unless the day is very large. A query for one group opens all of them.
@@ -58,35 +59,39 @@ class Held:
     keys: int
 
 
-def compact_day(spark: SparkSession, storage: Storage, day: Day, *, few_rows: bool = False) -> None:
+def compact_day(
+    spark: SparkSession, storage: Storage, day: Day, tables: Mapping[str, pa.Table] | None = None
+) -> None:
     """Adds to the history all snapshots of the day that it lacks.
 
-    `few_rows` puts small objects together before Spark reads them. Raises Spark's or Arrow's error
-    for snapshots whose rows cannot be decoded, DataError if a file of the history cannot be read or
-    if Spark wrote another number of rows than the footers say, and StoreError if the store refuses.
+    `tables` are the rows of a small day by dataset, if they were read. Raises Spark's error for
+    snapshots whose rows cannot be decoded, DataError if a file of the history cannot be read or if
+    Spark wrote another number of rows than the footers say, and StoreError if the store refuses.
     The history then stays as it is.
     """
     if day.source == FROM_SNAPSHOTS:
-        write = partial(_write_missing, Queries(spark), storage, day, few_rows=few_rows)
+        write = partial(_write_missing, Queries(spark), storage, day, tables or {})
         replace_together(storage, day.history, day.place, write)
 
 
 def _write_missing(
-    queries: Queries, storage: Storage, day: Day, folder: str, *, few_rows: bool
+    queries: Queries, storage: Storage, day: Day, tables: Mapping[str, pa.Table], folder: str
 ) -> list[str]:
     """Writes the datasets whose history has wrong runs below `folder`; returns their names."""
     names = []
-    packed = f"{folder}/packed"
+    pack = f"{folder}/packed"
     for dataset in SNAPSHOTS:
         expected = day.run_rows(dataset)
         held = count_held(queries.spark, storage, day, dataset)
         if find_wrong_runs(expected, held):
-            pack_into = f"{packed}/{dataset}{PARQUET}" if few_rows else None
-            rows = read(queries.spark, storage, day, dataset, whole=True, pack_into=pack_into)
+            packed = f"{pack}/{dataset}{PARQUET}" if dataset in tables else None
+            if packed:
+                storage.write_table(packed, tables[dataset])
+            rows = read(queries.spark, storage, day, dataset, whole=True, packed=packed)
             with naming_corrupt_files(storage, lambda: [day.history_folder(dataset)]):  # noqa: B023
                 _write(queries, storage, day, dataset, rows, held, folder)
             names.append(dataset)
-    storage.delete_folder(packed)
+    storage.delete_folder(pack)
     return names
 
 
@@ -119,7 +124,7 @@ def _write(
     place = f"{folder}/{dataset}"
     writer.option("parquet.block.size", ROW_GROUP_BYTES).parquet(place)
     paths = [f"{place}/{file.name}" for file in storage.objects(place, PARQUET)]
-    written = sum(footer.rows for footer in read_footers(storage, paths) if footer)
+    written = sum(footer.rows for footer, _ in read_files(storage, paths) if footer)
     if written != count:
         raise DataError(
             f"the history of {dataset} of {day.cluster} on {day.date} would have {written:,} rows, "

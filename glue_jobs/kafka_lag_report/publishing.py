@@ -20,25 +20,19 @@ because another run may be writing.
 
 import contextlib
 import json
-from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from functools import partial
-from io import BytesIO
-from typing import TypeVar
 from uuid import uuid4
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from kafka_lag.contract import COMPLETE_NAME, REPLACING_FOLDER
 from kafka_lag_report.errors import DataError
 from kafka_lag_report.options import utc_now
 from kafka_lag_report.read_snapshots import Day
 from kafka_lag_report.report_files import PAGE, PAGE_FILE, TABLE_FILE, reports_root
-from kafka_lag_report.storage import AT_ONCE, PARQUET, Storage
-
-T = TypeVar("T")
+from kafka_lag_report.storage import PARQUET, Storage, run_at_once
 
 _HTML = "text/html; charset=utf-8"
 # Spark's names of files begin with these characters; the rest differs from run to run.
@@ -67,11 +61,9 @@ def publish(
                 path = f"{folder}/{PAGE}/{PAGE_FILE}"
                 storage.write(path, page.encode(), content_type=_HTML)
                 return
-            file = BytesIO()
-            pq.write_table(tables[name], file, compression="zstd")
-            storage.write(f"{folder}/{name}/{TABLE_FILE}", file.getvalue())
+            storage.write_table(f"{folder}/{name}/{TABLE_FILE}", tables[name])
 
-        _run_at_once(write_one, [*(name for name in tables if tables[name].num_rows), PAGE])
+        run_at_once(write_one, [*(name for name in tables if tables[name].num_rows), PAGE])
         return [*tables, PAGE]
 
     replace_together(storage, reports_root(output), day.place, write)
@@ -99,7 +91,7 @@ def replace_together(
                 targets[name][base] = _choose_target(base)
             # with an existing folder a move needs no space
             filled = [name for name in names if targets[name]]
-            _run_at_once(storage.make_folder, [f"{root}/{name}/{place}" for name in filled])
+            run_at_once(storage.make_folder, [f"{root}/{name}/{place}" for name in filled])
             if names:
                 storage.write(complete, json.dumps({"run": run, "targets": targets}).encode())
         except Exception:
@@ -167,7 +159,7 @@ def _finish(storage: Storage, root: str, place: str, *, alone: bool) -> None:
             else:
                 storage.delete_folder(folder)
 
-        _run_at_once(clear, targets)
+        run_at_once(clear, targets)
         storage.delete_folder(f"{replacing}/{run}")
         storage.delete([complete])
     if alone:
@@ -176,12 +168,3 @@ def _finish(storage: Storage, root: str, place: str, *, alone: bool) -> None:
     for run in storage.folders(replacing):
         if run < f"{utc_now() - _LONGEST:{_BEGIN}}":
             storage.delete_folder(f"{replacing}/{run}")
-
-
-def _run_at_once(work: Callable[[str], T], names: Iterable[str]) -> list[T]:
-    """Returns the results of `work`, done by threads.
-
-    Raises the first failure after all have ended.
-    """
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        return [done.result() for done in [pool.submit(work, name) for name in names]]

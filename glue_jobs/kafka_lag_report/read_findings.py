@@ -69,7 +69,7 @@ def read_findings(
     older release reported the day, or the incidents are not found yet.
     """
     coverage = sorted(
-        map(_read_coverage, _list_rows(reports["coverage"])), key=lambda each: each["dataset"]
+        map(_read_coverage, reports["coverage"].to_pylist()), key=lambda each: each["dataset"]
     )
     if not coverage:
         return None
@@ -104,11 +104,6 @@ def read_findings(
     )
 
 
-def _list_rows(table: pa.Table) -> list[Row]:
-    rows: list[Row] = table.to_pylist()
-    return rows
-
-
 def _select_worst(table: pa.Table, limit: int, *order: str | pa.ChunkedArray) -> Listed[Row]:
     """Returns the first `limit` rows in this order, and the number of all rows.
 
@@ -124,7 +119,7 @@ def _select_worst(table: pa.Table, limit: int, *order: str | pa.ChunkedArray) ->
         for place, key in enumerate(order)
     ]
     places = pc.sort_indices(pa.table(columns), sort_keys=keys)
-    return Listed(tuple(_list_rows(table.take(places[:limit]))), table.num_rows)
+    return Listed(tuple(table.take(places[:limit]).to_pylist()), table.num_rows)
 
 
 def _subtract(table: pa.Table, one: str, other: str) -> pa.ChunkedArray:
@@ -157,9 +152,9 @@ def _cut_to_second(time: datetime | None) -> datetime | None:
 def _find_risks(report: pa.Table) -> list[TopicRisk]:
     """Returns the topics that lost records or came near to it."""
     in_danger = pc.is_in(report["retention_risk"], pa.array([LOST, AT_RISK]))
-    found = set(map(_read_key, _list_rows(report.filter(in_danger).select(_TOPIC))))
+    found = set(map(_read_key, report.filter(in_danger).select(_TOPIC).to_pylist()))
     by_topic: dict[GroupTopic, list[Row]] = defaultdict(list)
-    for row in _list_rows(_select_topics(report.select(_RISK_COLUMNS), found)):
+    for row in _select_topics(report.select(_RISK_COLUMNS), found).to_pylist():
         by_topic[_read_key(row)].append(row)
     return [_make_risk(*key, by_topic[key]) for key in found]
 
@@ -260,7 +255,7 @@ def _read_tasks(report: pa.Table, limit: int) -> Listed[Row]:
     The group that lacked most members comes first.
     """
     hours: dict[str, dict[int, int]] = defaultdict(dict)
-    for row in _list_rows(report.filter(pc.field("hour").is_valid())):
+    for row in report.filter(pc.field("hour").is_valid()).to_pylist():
         hours[row["consumer_group"]][row["hour"]] = row["upper_quartile"]
     days = report.filter(pc.field("hour").is_null())
     missing = _subtract(days, "median", "members")

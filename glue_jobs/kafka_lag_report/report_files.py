@@ -11,10 +11,9 @@ from datetime import date
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as sf
 
 from kafka_lag_report.errors import DamagedFileError
-from kafka_lag_report.queries import Queries, run_at_once
+from kafka_lag_report.queries import Queries, collect_rows, run_at_once
 from kafka_lag_report.read_snapshots import Day, list_snapshot_dates, read_paths
 from kafka_lag_report.schemas import REPORTS, TABLES, in_columns, report_schema
 from kafka_lag_report.storage import PARQUET, Storage
@@ -46,19 +45,11 @@ def collect(frame: DataFrame, schema: pa.Schema, keys: Sequence[str]) -> pa.Tabl
     The driver does this: a cluster's tables have at most a row for each partition of a group, and
     the page needs them on the driver anyway. Writing files from Spark takes twice as long.
     """
-    # as a number, because Python would convert a timestamp to the machine's time zone
-    columns = (
-        sf.unix_millis(field.name) if pa.types.is_timestamp(field.type) else field.name
-        for field in schema
-    )
-    places = [schema.get_field_index(key) for key in keys]
     rows = sorted(
-        frame.select(*columns).collect(),
-        key=lambda row: [(row[place] is not None, row[place]) for place in places],
+        (row.asDict() for row in collect_rows(frame.select(*schema.names))),
+        key=lambda row: [(row[key] is not None, row[key]) for key in keys],
     )
-    values = zip(*rows, strict=True) if rows else ((),) * len(schema)
-    arrays = [pa.array(list(v), field.type) for v, field in zip(values, schema, strict=True)]
-    return pa.table(arrays, schema)
+    return pa.Table.from_pylist(rows, schema)
 
 
 def read_stored(

@@ -9,7 +9,7 @@ several threads and sent to Spark's workers.
 import contextlib
 import fcntl
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -25,6 +25,7 @@ from pyarrow import fs
 from kafka_lag_report.aws import naming_refusals
 from kafka_lag_report.errors import StoreError
 
+S = TypeVar("S")
 T = TypeVar("T")
 
 PARQUET = ".parquet"
@@ -139,6 +140,12 @@ class Storage:
                     if not left:
                         raise
 
+    def write_table(self, path: str, table: pa.Table, **options: Any) -> None:
+        """Writes the rows as a Parquet file; `options` are those of pyarrow."""
+        file = pa.BufferOutputStream()
+        pq.write_table(table, file, compression="zstd", **options)
+        self.write(path, file.getvalue())
+
     def exists(self, path: str) -> bool:
         """Returns whether an object of this name exists."""
         with _refusals("read", path):
@@ -160,9 +167,7 @@ class Storage:
         other. On S3 they are copied, all at once, and the originals stay.
         """
         if any(s3_place(target) for target in targets.values()):
-            with ThreadPoolExecutor(AT_ONCE) as pool:
-                for done in [pool.submit(self._copy, *each) for each in targets.items()]:
-                    done.result()
+            run_at_once(lambda each: self._copy(*each), targets.items())
             return
         for source, target in targets.items():
             with _refusals("write to", target):
@@ -299,6 +304,15 @@ def _write_on_disk(system: Any, place: str, data: bytes | pa.Buffer) -> None:
         raise
 
 
+def run_at_once(work: Callable[[S], T], each: Iterable[S], at_once: int = AT_ONCE) -> list[T]:
+    """Returns the results of `work`, done by threads.
+
+    Raises the first failure after all have ended.
+    """
+    with ThreadPoolExecutor(at_once) as pool:
+        return [done.result() for done in [pool.submit(work, one) for one in each]]
+
+
 def s3_place(path: str) -> tuple[str, str] | None:
     """Returns bucket and key (or prefix, without a slash at its end).
 
@@ -310,13 +324,16 @@ def s3_place(path: str) -> tuple[str, str] | None:
     return bucket, key
 
 
-def read_footers(storage: Storage, paths: Sequence[str]) -> list["Footer | None"]:
-    """Returns each file's footer, null if it is damaged.
+def read_files(
+    storage: Storage, paths: Sequence[str], *, whole: bool = False
+) -> Iterator[tuple["Footer | None", pa.Table | None]]:
+    """Yields each file's footer and, for files read as a `whole`, its rows; see `parse_file`.
 
     Raises StoreError if a file cannot be reached.
     """
     known = KnownColumns()
-    return [parse_footer(end, known) for end in storage.each(storage.tail, paths)]
+    for data in storage.each(storage.read if whole else storage.tail, paths):
+        yield parse_file(data, known, whole=whole)
 
 
 @dataclass(frozen=True, slots=True)
@@ -351,22 +368,29 @@ class KnownColumns:
         return columns
 
 
-def parse_footer(end: bytes, known: KnownColumns | None = None) -> Footer | None:
-    """Returns the footer at the end of a Parquet file.
+def parse_file(
+    data: bytes, known: KnownColumns | None = None, *, whole: bool = False
+) -> tuple[Footer | None, pa.Table | None]:
+    """Returns the footer of a Parquet file, and its rows if `data` is the `whole` file.
 
-    Null if the file is damaged or not Parquet.
+    The footer is null if the file is damaged or not Parquet, the rows if they cannot be decoded.
     """
-    try:
-        metadata = pq.read_metadata(pa.BufferReader(end))
-        version = (metadata.metadata or {}).get(VERSION_KEY.encode())
-        return Footer(
-            version=None if version is None else version.decode(),
-            rows=metadata.num_rows,
-            columns=(known or KnownColumns()).of(metadata),
-        )
+    footer = None
     # a damaged file may have text that is not UTF-8, or a thrift structure without an end
-    except (pa.ArrowException, ValueError, OSError):
-        return None
+    with contextlib.suppress(pa.ArrowException, ValueError, OSError):
+        file = pq.ParquetFile(pa.BufferReader(data))
+        version = (file.metadata.metadata or {}).get(VERSION_KEY.encode())
+        footer = Footer(
+            version=None if version is None else version.decode(),
+            rows=file.metadata.num_rows,
+            columns=(known or KnownColumns()).of(file.metadata),
+        )
+        if whole:
+            # threads for columns take longer than the few rows of a run
+            rows = file.read(use_threads=False)
+            rows.validate(full=True)
+            return footer, rows
+    return footer, None
 
 
 def _name_type(kind: pa.DataType) -> str:

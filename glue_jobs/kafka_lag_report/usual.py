@@ -6,7 +6,6 @@
 
 from collections import Counter
 from datetime import date, timedelta
-from io import BytesIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -49,18 +48,12 @@ def write_usual(spark: SparkSession, storage: Storage, output: str, day: Day) ->
         )
         queries.derive("reductions/usual_hours")
         rows = collect(queries.run("tables/usual"), _COLUMNS, _SORTED_BY)
-    storage.write(address, _encode(rows, day.date))
-
-
-def _encode(rows: pa.Table, day: date) -> bytes:
     metadata = {
         contract.USUAL_VERSION_KEY: contract.USUAL_VERSION,
-        contract.USUAL_DATE_KEY: day.isoformat(),
+        contract.USUAL_DATE_KEY: day.date.isoformat(),
     }
-    file = BytesIO()
     rows = rows.replace_schema_metadata(metadata)
-    pq.write_table(rows, file, compression="zstd", row_group_size=_ROW_GROUP)
-    return file.getvalue()
+    storage.write_table(address, rows, row_group_size=_ROW_GROUP)
 
 
 def _knows_later(storage: Storage, address: str, day: date) -> bool:

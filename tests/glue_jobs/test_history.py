@@ -19,6 +19,7 @@ from kafka_lag_report.read_snapshots import (
     Day,
     check_objects,
     find_days,
+    read_small_day,
     skip_corrupt_objects,
 )
 from kafka_lag_report.schemas import SNAPSHOTS
@@ -199,9 +200,9 @@ def test_small_objects_may_hold_text_in_any_layout(spark: SparkSession, tmp_path
         topics = pq.ParquetFile(path).read()["topic"].combine_chunks()
         as_said = topics.dictionary_encode() if pa.types.is_dictionary(layout) else topics
         changed(path, "topic", as_said.cast(layout))
-    day = check_objects(Storage(), found(tmp_path))
+    day, rows = read_small_day(Storage(), found(tmp_path))
 
-    compact_day(spark, Storage(), day, few_rows=True)
+    compact_day(spark, Storage(), day, rows)
 
     assert not day.flaws
     assert [row["topic"] for row in history(tmp_path)] == ["orders"] * 12

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from kafka_lag_report.errors import StoreError
-from kafka_lag_report.storage import Storage, Stored, parse_footer, read_footers
+from kafka_lag_report.storage import Storage, Stored, parse_file, read_files
 
 ODD = f"cluster={quote('blå & 1/2', safe='')}"
 
@@ -155,7 +155,7 @@ def test_a_footer_says_version_rows_and_types(root: str) -> None:
     pq.write_table(table.replace_schema_metadata({"kafka_lag_schema_version": "2.1"}), data)
     Storage().write(f"{root}/a.parquet", data.getvalue().to_pybytes())
 
-    (footer,) = read_footers(Storage(), [f"{root}/a.parquet"])
+    ((footer, _),) = read_files(Storage(), [f"{root}/a.parquet"])
 
     assert footer is not None
     assert (footer.version, footer.rows, len(footer.columns)) == ("2.1", 2, 1_002)
@@ -172,7 +172,8 @@ def test_files_that_are_alike_but_for_a_type_have_each_their_own(root: str) -> N
         pq.write_table(table, data)
         Storage().write(f"{root}/{number}.parquet", data.getvalue().to_pybytes())
 
-    found = read_footers(Storage(), [f"{root}/{number}.parquet" for number in range(len(types))])
+    paths = [f"{root}/{number}.parquet" for number in range(len(types))]
+    found = [footer for footer, _ in read_files(Storage(), paths)]
 
     assert [footer and footer.columns["n"] for footer in found] == list(map(str, types))
 
@@ -181,4 +182,4 @@ def test_files_that_are_alike_but_for_a_type_have_each_their_own(root: str) -> N
     "data", [b"", b"PAR1", b"no Parquet at all", b"PAR1" + b"\xff" * 20 + b"PAR1"]
 )
 def test_what_is_no_parquet_has_no_footer(data: bytes) -> None:
-    assert parse_footer(data) is None
+    assert parse_file(data, whole=True) == (None, None)

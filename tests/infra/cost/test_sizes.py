@@ -32,7 +32,7 @@ from kafka_lag_config.cost.usage import (
     snapshot_bytes,
 )
 from kafka_lag_report.history import compact_day
-from kafka_lag_report.read_snapshots import check_objects, find_days
+from kafka_lag_report.read_snapshots import find_days, read_small_day
 from kafka_lag_report.storage import Storage
 from tests.builders import NOON
 from tests.functions.sinks.otlp_receiver import receiving
@@ -134,7 +134,7 @@ def test_history_is_as_large_as_measured(
             store.write_once(key, to_parquet(report.snapshot.dataset(dataset), dataset))
     storage, root, date = Storage(), str(tmp_path), datetime.fromtimestamp(NOON / 1000, UTC).date()
     (found,) = find_days(storage, root, root, date, (), date + timedelta(days=1))
-    compact_day(spark, storage, check_objects(storage, found), few_rows=True)
+    compact_day(spark, storage, *read_small_day(storage, found))
 
     real = sum(file.stat().st_size for file in (tmp_path / "history").rglob("*.parquet"))
     assert day_bytes(expected(day[-1]), len(day))[0] == pytest.approx(real, rel=WITHIN)
