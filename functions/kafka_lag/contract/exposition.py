@@ -54,6 +54,22 @@ class Family:
     level: str | None = None
     only: str | None = None
 
+    @property
+    def shown_from(self) -> str:
+        """Returns the coarsest level that has the family."""
+        return self.level or self.rows.value[0]
+
+    @property
+    def shown_labels(self) -> tuple[str, ...]:
+        """Returns its labels but for `cluster`."""
+        return self.labels or self.rows.value[1]
+
+    @property
+    def columns(self) -> set[str]:
+        """Returns the columns of its rows that its samples need."""
+        of_labels = (COLUMNS_OF_LABELS.get(name, name) for name in self.shown_labels)
+        return {*of_labels, *filter(None, (self.value, self.only))}
+
 
 def _gauges(rows: Rows, shown: dict[str, tuple[str, str]]) -> tuple[Family, ...]:
     """Returns a family for each column with its help."""

@@ -10,7 +10,7 @@ import logging
 import math
 import re
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,7 @@ import numpy as np
 
 from kafka_lag import contract
 from kafka_lag.contract.exposition import COLUMNS_OF_LABELS as COLUMNS
-from kafka_lag.contract.exposition import FAMILIES, GROUP, LABEL_CLUSTER, LEVELS, Rows
+from kafka_lag.contract.exposition import FAMILIES, GROUP, LABEL_CLUSTER, LEVELS, Family, Rows
 from kafka_lag.errors import UnusableError
 from kafka_lag.lag.columns import Column, Mask, Strings
 from kafka_lag.lag.frame import Frame
@@ -62,7 +62,7 @@ def answer(
     limit = math.inf if max_bytes is None else max_bytes
     limit *= COMPRESSION_RATIO if request.accepts_gzip else 1
     body = bytearray()
-    for family in _families(options, clusters, now_ms):
+    for family in write_families(options, clusters, now_ms):
         body += family.encode()
         if len(body) > limit:
             ways = [*([] if request.accepts_gzip else [_PACKED]), *options.ways_to_less()]
@@ -170,21 +170,25 @@ def load_clusters(options: ScrapeOptions, snapshots: Snapshots) -> list[ClusterR
     """Returns all clusters that are selected and have a snapshot. Raises StoreError."""
     wanted = snapshots.clusters() if options.cluster is None else [options.cluster]
     times = ((cluster, snapshots.newest(cluster)) for cluster in wanted)
-    return [_load_cluster(options, snapshots, c, at) for c, at in times if at is not None]
+    return [load_run(options, snapshots.frame, c, at) for c, at in times if at is not None]
 
 
-def _load_cluster(
-    options: ScrapeOptions, snapshots: Snapshots, cluster: str, at: int
+def load_run(
+    options: ScrapeOptions, read: Callable[[str, str, int], Frame], cluster: str, at: int
 ) -> ClusterRun:
+    """Returns the run of a cluster at a time, ms UTC; `read` returns a dataset of it.
+
+    Raises StoreError.
+    """
     groups = Frame.empty(contract.GROUPS)
     partitions = Frame.empty(contract.GROUP_PARTITIONS)
     logs = Frame.empty(contract.TOPIC_PARTITIONS)
     # A broken object concerns one cluster only; the others are reported.
     try:
-        rows = snapshots.frame(cluster, contract.GROUPS, at)
+        rows = read(cluster, contract.GROUPS, at)
         if options.level != GROUP:
-            group_partitions = snapshots.frame(cluster, contract.GROUP_PARTITIONS, at)
-            topic_partitions = snapshots.frame(cluster, contract.TOPIC_PARTITIONS, at)
+            group_partitions = read(cluster, contract.GROUP_PARTITIONS, at)
+            topic_partitions = read(cluster, contract.TOPIC_PARTITIONS, at)
             partitions = group_partitions.where(
                 options.match_groups(group_partitions.strings("consumer_group"))
             )
@@ -197,15 +201,22 @@ def _load_cluster(
     return ClusterRun(cluster, at, True, groups, partitions, logs)
 
 
-def _families(options: ScrapeOptions, clusters: Sequence[ClusterRun], now_ms: int) -> Iterator[str]:
-    """Yields the text of each family at the level; rows and labels are made once for all."""
+def write_families(
+    options: ScrapeOptions,
+    clusters: Sequence[ClusterRun],
+    now_ms: int,
+    families: Sequence[Family] = FAMILIES,
+) -> Iterator[str]:
+    """Yields the text of each of these families that the level has.
+
+    Rows and labels are made once for all.
+    """
     frames: dict[Rows, Sequence[Frame]] = {}
     labels: dict[Any, Sequence[Sequence[str]]] = {}
-    for family in FAMILIES:
-        level, names = family.rows.value
-        if LEVELS.index(family.level or level) > LEVELS.index(options.level):
+    for family in families:
+        if LEVELS.index(family.shown_from) > LEVELS.index(options.level):
             continue
-        key = family.rows, family.labels or names, family.only
+        key = family.rows, family.shown_labels, family.only
         if family.rows not in frames:
             frames[family.rows] = [_list_rows(family.rows, each, now_ms) for each in clusters]
         shown = [_select(each, family.only) for each in frames[family.rows]]
@@ -264,15 +275,18 @@ def _find_values(frame: Frame, name: str | None) -> Column:
 def _write_labels(cluster: str, frame: Frame, names: Sequence[str]) -> Sequence[str]:
     """Returns the labels of each row as text; an unknown value is empty, which means no label."""
     parts = {
-        name: [_label(name, value) for value in frame.columns[COLUMNS.get(name, name)].to_list()]
+        name: [
+            write_label(name, value) for value in frame.columns[COLUMNS.get(name, name)].to_list()
+        ]
         for name in names
     }
-    parts[LABEL_CLUSTER] = [_label(LABEL_CLUSTER, cluster)] * len(frame)
+    parts[LABEL_CLUSTER] = [write_label(LABEL_CLUSTER, cluster)] * len(frame)
     texts = (parts[name] for name in sorted(parts))
     return [f"{{{','.join(row)}}}" for row in zip(*texts, strict=True)]
 
 
-def _label(name: str, value: object) -> str:
+def write_label(name: str, value: object) -> str:
+    """Returns a label as the text format has it; an unknown value is empty."""
     text = "" if value is None else str(value)
     return f'{name}="{text.translate(_ESCAPED)}"'
 
