@@ -29,7 +29,15 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     shutil.copyfile(ROOT / "examples/one-scram-cluster.json", tmp_path / "deployment.json")
     # What other steps of the docs leave there.
     shutil.copyfile(ROOT / "examples/one-cluster.toml", tmp_path / "deployment.toml")
-    files = ("token", "client.properties", "tls.crt", "tls.key", "deployed.json", "new.json")
+    files = (
+        "token",
+        "client.properties",
+        "tls.crt",
+        "tls.key",
+        "deployed.json",
+        "rules.yml",
+        "new.json",
+    )
     for name in files:
         (tmp_path / name).touch()
     monkeypatch.chdir(tmp_path)

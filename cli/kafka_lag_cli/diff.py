@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`kafka-lag diff`: what a configuration would change, its pages on past days."""
+"""`kafka-lag diff`: what a configuration would change, its pages on past days.
+
+What is deployed is another configuration, or alerts of Prometheus, which have pages alone.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,7 @@ from rich.markdown import Markdown
 from kafka_lag.wording.formatting import format_quantity
 from kafka_lag_cli.connecting.deployment_file import CONFIG, read_deployment
 from kafka_lag_cli.help_sections import FILE, command, option
+from kafka_lag_cli.replay.alert_rules import judge_rules
 from kafka_lag_cli.replay.changes import (
     Change,
     Kind,
@@ -27,6 +31,7 @@ from kafka_lag_cli.replay.changes import (
 )
 from kafka_lag_cli.replay.days import Replay, find_period, period_options, read_days, replay_days
 from kafka_lag_cli.replay.output import LISTED, PAGE_NAMES, describe_cells, describe_page
+from kafka_lag_cli.state.groups_over_time import AT_ONCE
 from kafka_lag_cli.state.place import SnapshotPlace, place_options
 from kafka_lag_cli.terminal.records import TABLE, output_option, write_records
 from kafka_lag_cli.terminal.text import open_screen, printable_line
@@ -46,7 +51,10 @@ _EXAMPLES = """\b
 examples:
   kafka-lag diff --against deployed.json --config new.json
   kafka-lag diff --against deployed.json --config new.json --state s3://kafka-lag-data --markdown
+  kafka-lag diff --against rules.yml --config new.json --state ./lag
 """
+# Names of rule files; a configuration is JSON or TOML.
+_RULES = (".yml", ".yaml")
 # Characters that are shown of a key's value, which may be a long list.
 _SHOWN = 60
 
@@ -56,7 +64,11 @@ _Alarms: TypeAlias = dict[tuple[str, str | None], tuple[object, ...]]
 
 @command("diff", epilog=_EXAMPLES)
 @click.option(
-    "--against", metavar="FILE", required=True, type=FILE, help="configuration that is deployed"
+    "--against",
+    metavar="FILE",
+    required=True,
+    type=FILE,
+    help="configuration that is deployed, or Prometheus rules (.yml)",
 )
 @CONFIG
 @place_options
@@ -73,13 +85,19 @@ def diff(
     *,
     markdown: bool,
 ) -> None:
-    """Compare two configurations: keys, alarms, cost, and with --state the pages of past days."""
+    """Compare two configurations: keys, alarms, cost, and with --state the pages of past days.
+
+    Prometheus judges alert rules on these days, if it is installed.
+    """
     if markdown and output != TABLE:
         raise click.UsageError(f"--markdown is for people: leave out --output {output}.")
-    old, new = read_deployment(against), read_deployment(file)
-    pages = []
-    if place.bucket is not None or place.state is not None:
-        pages = list(_find_pages(old, new, place, find_period(first, last)))
+    new, old, pages = read_deployment(file), None, []
+    if against.suffix in _RULES:
+        pages = list(_judge_rules(against, new, place, find_period(first, last)))
+    else:
+        old = read_deployment(against)
+        if place.bucket is not None or place.state is not None:
+            pages = list(_find_pages(old, new, place, find_period(first, last)))
     if output != TABLE:
         _write(old, new, pages, output)
         return
@@ -96,12 +114,14 @@ def diff(
 class _Changes:
     """The replay of one cluster's days by the new configuration, and the pages of both.
 
-    `task_hours`: of services that are set to the tasks they need, before and after.
+    `task_hours`: of services that are set to the tasks they need, before and after. `not_judged`
+    says which alert rules have no pages, and why.
     """
 
     replay: Replay
     pages: list[Change]
-    task_hours: tuple[float, float]
+    task_hours: tuple[float, float] = (0.0, 0.0)
+    not_judged: tuple[str, ...] = ()
 
     @property
     def summary(self) -> str:
@@ -122,12 +142,25 @@ def _find_pages(
         yield _Changes(after, find_changes(before, after.pages), hours)
 
 
+def _judge_rules(
+    rules: Path, new: Deployment, place: SnapshotPlace, period: tuple[int, int]
+) -> Iterator[_Changes]:
+    """Each cluster of the configuration; a page that only an alert sends is removed."""
+    store = place.open_store(AT_ONCE)
+    for recorded, cluster, _ in read_days(place, new.clusters, period):
+        before, not_judged = judge_rules(rules, store, recorded, cluster.name)
+        after = replay_days(recorded, cluster)
+        changes = find_changes(before, after.pages, by_group=True)
+        yield _Changes(after, changes, not_judged=tuple(not_judged))
+
+
 def _write_markdown(
-    old: Deployment, new: Deployment, clusters: list[_Changes], *, is_drawn: bool
+    old: Deployment | None, new: Deployment, clusters: list[_Changes], *, is_drawn: bool
 ) -> Iterator[str]:
     """Yields the lines of a comment: each cluster's pages and tasks, then alarms, cost and keys.
 
-    A terminal, on which Markdown `is_drawn`, has no HTML that folds the keys.
+    Without an old configuration there are pages alone. A terminal, on which Markdown `is_drawn`,
+    has no HTML that folds the keys.
     """
     yield "### Consumer lag: what this configuration changes"
     for each in clusters:
@@ -136,6 +169,10 @@ def _write_markdown(
         if was or will:
             yield from ("", f"tasks: {was:,.0f} -> {will:,.0f} task hours ({will - was:+,.0f})")
         yield from _list_pages(each)
+        if each.not_judged:
+            yield from ("", *(f"- not judged: {_quote_code(rule)}" for rule in each.not_judged))
+    if old is None:
+        return
     was, will = _costs(old, new)
     yield from ("", f"- {_say_alarms(old, new)}")
     yield f"- cost: ${was:,.2f} -> ${will:,.2f} a month ({will - was:+,.2f})"
@@ -167,30 +204,36 @@ def _quote_code(text: str) -> str:
     return f"`{plain}`"
 
 
-def _write(old: Deployment, new: Deployment, clusters: list[_Changes], form: str) -> None:
+def _write(old: Deployment | None, new: Deployment, clusters: list[_Changes], form: str) -> None:
     """Writes JSON with all, or NDJSON and CSV with a line a page that either sends."""
+    found = {} if old is None else _describe_rest(old, new)
+    found["clusters"] = [
+        {
+            "cluster": each.replay.cluster.name,
+            "summary": each.summary,
+            "task_hours": dict(zip(("before", "after"), each.task_hours, strict=True)),
+            "pages": [_describe(page) for page in each.pages],
+            "not_judged": list(each.not_judged),
+        }
+        for each in clusters
+    ]
+    pages = [_describe(page) for each in clusters for page in each.pages]
+    names = ("change", "later_seconds", *PAGE_NAMES)
+    write_records(pages, form, sys.stdout, whole=found, names=names)
+
+
+def _describe_rest(old: Deployment, new: Deployment) -> dict[str, Any]:
+    """Returns keys, alarms and cost as JSON has them."""
     added, removed, moved, _ = _count_alarms(old, new)
     before, after = _costs(old, new)
-    found = {
+    return {
         "keys": [
             {"key": key, "before": old_value, "after": new_value}
             for key, old_value, new_value in _changed_keys(old, new)
         ],
         "alarms": {"added": added, "removed": removed, "changed": moved},
         "usd_a_month": {"before": before, "after": after},
-        "clusters": [
-            {
-                "cluster": each.replay.cluster.name,
-                "summary": each.summary,
-                "task_hours": dict(zip(("before", "after"), each.task_hours, strict=True)),
-                "pages": [_describe(page) for page in each.pages],
-            }
-            for each in clusters
-        ],
     }
-    pages = [_describe(page) for each in clusters for page in each.pages]
-    names = ("change", "later_seconds", *PAGE_NAMES)
-    write_records(pages, form, sys.stdout, whole=found, names=names)
 
 
 def _describe(change: Change) -> dict[str, Any]:

@@ -14,6 +14,7 @@ import click
 
 _LEAST_JAVA = 17
 _GET_JAVA = "brew install --cask temurin@17 on macOS, apt install openjdk-17-jre-headless on Debian"
+_GET_PROMETHEUS = "brew install prometheus on macOS, apt install prometheus on Debian"
 
 
 class MissingError(click.ClickException):
@@ -37,6 +38,16 @@ def how_to_add(extra: str) -> str:
         f"install kafka-lag again from where it came, with its extra {extra}, as in: "
         f"uv tool install '/path/to/checkout[{extra}]'"
     )
+
+
+def check_prometheus() -> None:
+    """Raises MissingError unless Prometheus and its tool can be started."""
+    for program in ("promtool", "prometheus"):
+        if shutil.which(program) is None:
+            raise MissingError(
+                f"Alert rules are judged by Prometheus, and {program} was not found: "
+                f"{_GET_PROMETHEUS}."
+            )
 
 
 def check_java(subcommand: str, environ: Mapping[str, str]) -> None:

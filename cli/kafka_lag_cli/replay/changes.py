@@ -59,27 +59,35 @@ class Change:
         return page
 
 
-def find_changes(before: Sequence[Page], after: Sequence[Page]) -> list[Change]:
+def find_changes(
+    before: Sequence[Page], after: Sequence[Page], *, by_group: bool = False
+) -> list[Change]:
     """The pages of two configurations in order of time.
 
     Two pages are the same one where they are about the same thing of the same group, and on at the
-    same time; of several the first that is not taken.
+    same time; of several the first that is not taken. Alerts of others have names of their own, so
+    `by_group` takes any two pages of the same group.
     """
-    rest: dict[tuple[str, str, str | None], list[Page]] = defaultdict(list)
+    find_subject = _group if by_group else _subject
+    rest: dict[tuple[str | None, ...], list[Page]] = defaultdict(list)
     for page in before:
-        rest[_subject(page)].append(page)
+        rest[find_subject(page)].append(page)
     changes = []
     for page in after:
-        same = next((old for old in rest[_subject(page)] if _overlap(old, page)), None)
+        same = next((old for old in rest[find_subject(page)] if _overlap(old, page)), None)
         if same is not None:
-            rest[_subject(page)].remove(same)
+            rest[find_subject(page)].remove(same)
         changes.append(Change(same, page))
     changes += [Change(page, None) for pages in rest.values() for page in pages]
     changes.sort(key=lambda change: (change.page.begin, change.page.rule, change.page.group or ""))
     return changes
 
 
-def _subject(page: Page) -> tuple[str, str, str | None]:
+def _group(page: Page) -> tuple[str | None, ...]:
+    return page.cluster, page.group
+
+
+def _subject(page: Page) -> tuple[str | None, ...]:
     return page.cluster, page.family, page.group
 
 

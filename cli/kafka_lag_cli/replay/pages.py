@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -126,20 +126,46 @@ def _group_pages(
     recorded: Recorded, cluster: Cluster, alarm: GroupAlarm, values: Grid, assumed: Assumptions
 ) -> Iterator[Page]:
     states = find_states(values, alarm.condition, assumed, DELAY_MINUTES)
+    looks_at = alarm.condition.counts.periods * alarm.condition.period
     for series, begin, end in _unmute(find_spans(states), recorded, cluster, alarm):
-        at = alarm.groups[series]
-        status = _greatest(recorded.statuses[begin:end, at])
-        began = _find_incident(recorded, alarm, at, begin)
-        yield Page(
-            cluster=cluster.name,
-            rule=alarm.name,
-            group=recorded.groups[at],
-            begin=recorded.time(begin),
-            end=recorded.time(end) if end < len(values) else None,
-            delay_seconds=None if began is None else (recorded.time(begin) - began) / 1000,
-            worst_age_seconds=_greatest(recorded.ages[begin:end, at]),
-            worst_status=None if status is None else _STATUSES[int(status)],
+        seen = begin - DELAY_MINUTES
+        yield make_page(
+            recorded,
+            cluster.name,
+            alarm.name,
+            recorded.groups[alarm.groups[series]],
+            (recorded.time(begin), recorded.time(end)),
+            slice(max(seen + 1 - looks_at, 0), seen + 1),
         )
+
+
+def make_page(
+    recorded: Recorded,
+    cluster: str,
+    rule: str,
+    group: str | None,
+    span: tuple[int, int],
+    looked_at: slice,
+) -> Page:
+    """Returns the page of an alarm that goes off and is over at these times, ms UTC.
+
+    It looked at these minutes. A group that was not recorded, or none, has no numbers.
+    """
+    begin, end = span
+    is_over = end < recorded.time(len(recorded.has_run))
+    page = Page(cluster=cluster, rule=rule, group=group, begin=begin, end=end if is_over else None)
+    if group not in recorded.groups:
+        return page
+    at = recorded.groups.index(group)
+    minutes = slice((begin - recorded.begin) // MINUTE_MS, -((recorded.begin - end) // MINUTE_MS))
+    status = _greatest(recorded.statuses[minutes, at])
+    began = _find_incident(recorded, at, looked_at)
+    return replace(
+        page,
+        delay_seconds=None if began is None else (begin - began) / 1000,
+        worst_age_seconds=_greatest(recorded.ages[minutes, at]),
+        worst_status=None if status is None else _STATUSES[int(status)],
+    )
 
 
 def _greatest(values: Grid) -> float | None:
@@ -147,13 +173,11 @@ def _greatest(values: Grid) -> float | None:
     return float(known.max()) if len(known) else None
 
 
-def _find_incident(recorded: Recorded, alarm: GroupAlarm, at: int, page: int) -> int | None:
+def _find_incident(recorded: Recorded, at: int, looked_at: slice) -> int | None:
     """Returns when the incident of a page began, ms UTC; None if none is known.
 
-    One that was over before the minutes that the alarm looks at is another one.
+    One that was over before the minutes that the alarm looked at is another one.
     """
-    counts, seen = alarm.condition.counts, page - DELAY_MINUTES
-    first = max(seen + 1 - counts.periods * alarm.condition.period, 0)
-    known = recorded.incidents[first : seen + 1, at]
+    known = recorded.incidents[looked_at, at]
     known = known[~np.isnan(known)]
     return int(known[-1]) if len(known) else None
