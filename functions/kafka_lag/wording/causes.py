@@ -42,15 +42,17 @@ class _Template:
     repair: str | None = None
 
 
-# Readers put in their brokers and the file with their login. kafka-console-consumer before Kafka 4.2
-# does not know --command-config, and later versions take both options.
+# Readers put in their brokers and the file with their login. kafka-console-consumer before
+# Kafka 4.2 does not know --command-config, and later versions take both options.
 _TOOL = "--bootstrap-server BROKERS --command-config FILE"
 _CONSUMER_TOOL = "--bootstrap-server BROKERS --consumer.config FILE"
 _OFFSETS = f"{{groups_tool}} {_TOOL} --describe --group {{group_arg}}"
 _MEMBERS = f"{_OFFSETS} --members --verbose"
 _STATE = f"{_OFFSETS} --state"
 _TOPIC = f"kafka-topics {_TOOL} --describe --topic {{topic_arg}}"
-_RECORDS = f"kafka-console-consumer {_CONSUMER_TOOL} --topic {{topic_arg}} --partition {{partition}}"
+_RECORDS = (
+    f"kafka-console-consumer {_CONSUMER_TOOL} --topic {{topic_arg}} --partition {{partition}}"
+)
 
 START = "start its consumers"
 FIND_RESTLESS = (

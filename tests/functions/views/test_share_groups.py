@@ -153,7 +153,10 @@ def test_the_status_page(
     assert "3 members; the members of a share group read the same partitions." in lines
 
 
-LOOK = "to look: kafka-share-groups --bootstrap-server BROKERS --command-config FILE --describe --group"
+LOOK = (
+    "to look: kafka-share-groups --bootstrap-server BROKERS --command-config FILE "
+    "--describe --group"
+)
 
 
 @pytest.mark.parametrize(
