@@ -33,9 +33,9 @@ _JUDGED_BY: Mapping[str, tuple[Any, ...]] = {
     "logs": (ages,),
     "days": (incidents,),
     "alarms": (alarms,),
-    **dict.fromkeys(("releases", "releases-aside"), (releases,)),
-    "restarts": (restarts,),
-    "probes": (probes,),
+    **dict.fromkeys(("releases", "releases-aside", "releases-unseen"), (releases,)),
+    **dict.fromkeys(("restarts", "restarts-unseen"), (restarts,)),
+    **dict.fromkeys(("probes", "probes-unseen"), (probes,)),
     "changes": (changes,),
 }
 

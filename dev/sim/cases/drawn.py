@@ -53,7 +53,9 @@ def plan_days(seed: int, only: Callable[[str], bool] = bool) -> list[Case]:
 
 
 def vary(case: Case, seed: int) -> Case:
-    """Returns the case with drawn rates, noise, leaders, commits and protocols."""
+    """Returns the case with drawn rates, noise, leaders, commits and protocols; with 0 as it is."""
+    if not seed:
+        return case
     seeds = (seed, crc32(case.name.encode()))
     rng = np.random.default_rng(seeds)
     times = float(np.exp(rng.uniform(math.log(_LEAST), math.log(_MOST))))

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from dev.documents import make_cluster, mute_between
+from dev.sim.cases.text import read_sections, read_step
 from dev.sim.reading import FIRST, MINUTE_MS
 from dev.sim.scorers import Line, print_lines
 from kafka_lag import contract
@@ -45,7 +47,7 @@ class Rules:
 
     sla: int
     runs: int
-    muted: tuple[int, int] | None
+    muted: tuple[int, int] | None = None
 
     def pages(self, pulse: Pulse) -> bool:
         """Returns true for a pulse that pages; muted ones do if they are still on at the end."""
@@ -67,17 +69,53 @@ class Rules:
         return keys
 
 
-def score(seed: int) -> Line:
-    """Returns a line on a change that a seed draws: what it adds and removes, and the fault."""
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Pulses under the rules before and after a change; `right`: how many pages it adds."""
+
+    name: str
+    pulses: list[Pulse]
+    before: Rules
+    after: Rules
+    right: int
+
+
+def draw_change(seed: int) -> Change:
+    """Returns the change of a seed."""
     rng = np.random.default_rng(seed)
     pulses = list(_draw_pulses(rng))
     before, after = _draw_rules(rng), _draw_rules(rng)
-    recorded = _record(pulses, rng)
+    right = sum(after.pages(each) - before.pages(each) for each in pulses)
+    return Change(str(seed), pulses, before, after, right)
+
+
+def read_changes() -> Mapping[str, list[Change]]:
+    """Returns the changes that are written down, by section."""
+    sections = read_sections("changes.txt").items()
+    return {each: [_read_change(*one) for one in changes] for each, changes in sections}
+
+
+def _read_change(name: str, statements: list[str]) -> Change:
+    rules, pulses, right = dict[str, Rules](), list[Pulse](), 0
+    for verb, arguments, _ in map(read_step, statements):
+        match verb:
+            case "pages":
+                (right,) = arguments
+            case "before" | "after":
+                rules[verb] = Rules(*arguments)
+            case _:
+                pulses.append(Pulse(verb, *arguments))
+    return Change(name, pulses, rules["before"], rules["after"], right)
+
+
+def score(change: Change, seed: int) -> Line:
+    """Returns a line on a change: what it adds and removes, and the fault."""
+    before, after, right = change.before, change.after, change.right
+    recorded = _record(change.pulses, np.random.default_rng(seed))
     pages = [find_pages(recorded, make_cluster("shop", **each.keys())) for each in (before, after)]
     found = Counter(change.kind for change in find_changes(*pages))
-    right = sum(after.pages(each) - before.pages(each) for each in pulses)
     said = found[Kind.ADDED] - found[Kind.REMOVED]
-    return (seed, before, after, f"{right:+}", f"{said:+}"), "" if said == right else "wrong"
+    return (change.name, before, after, f"{right:+}", f"{said:+}"), "" if said == right else "wrong"
 
 
 def _draw_pulses(rng: np.random.Generator) -> Any:
@@ -112,7 +150,10 @@ def _record(pulses: list[Pulse], rng: np.random.Generator) -> Recorded:
 
 
 def print_verdicts(options: Namespace) -> bool:
-    """Prints a line for each change of rules."""
+    """Prints a line for each change of rules: drawn ones and those that are written down."""
     first = options.seed * _CHANGES
-    lines = [score(seed) for seed in range(first, first + _CHANGES)]
-    return print_lines("changes of rules", "seed | before | after | pages | said", lines)
+    drawn = [draw_change(seed) for seed in range(first, first + _CHANGES)]
+    written = [each for section in read_changes().values() for each in section]
+    chosen = [each for each in (*drawn, *written) if each.name.startswith(options.only)]
+    lines = [score(each, options.seed) for each in chosen]
+    return print_lines("changes of rules", "change | before | after | pages | said", lines)

@@ -17,6 +17,11 @@ from kafka_lag.views.latest_run import Snapshots
 from kafka_lag.views.member_probe import probe_member
 
 _CLUSTER, _GROUP, _EACH = "sim", "billing", 20
+# Sections with a stalled member, and those without.
+_SECTIONS = {
+    "probes": ("stalls", "restarts", "good"),
+    "probes-unseen": ("stalls-unseen", "no-stalls-unseen", "restarts-unseen", "good-unseen"),
+}
 # Each so many runs all members are probed.
 _EVERY = 4
 
@@ -49,10 +54,12 @@ def _list_members(snapshot: Snapshot) -> list[str]:
 
 def print_verdicts(options: Namespace) -> bool:
     """Prints a line for each case: each of four members stalled, then rebalances and restarts."""
-    cases = PLANNED["stalls"]
-    stalls = [(vary(case, options.seed + at), case.name[-10:]) for at, case in enumerate(cases * 5)]
-    others = [each for each in PLANNED["good"] if not each.name.endswith("-before")]
-    others = [*PLANNED["restarts"], *others]
-    jobs = [*stalls[:_EACH], *((vary(each, options.seed), None) for each in others[:_EACH])]
+    cases, *others = (PLANNED[section] for section in _SECTIONS[options.cases])
+    seeds = [options.seed + turn for turn in range(_EACH) for _ in cases]
+    stalls = [
+        (vary(case, seed), case.name[-10:]) for case, seed in zip(cases * _EACH, seeds, strict=True)
+    ]
+    quiet = [each for section in others for each in section if not each.name.endswith("-before")]
+    jobs = [*stalls[:_EACH], *((vary(each, options.seed), None) for each in quiet[:_EACH])]
     columns = "case | stalled | probes that failed, minute"
     return print_lines("probes", columns, score_chosen(score, jobs, options))

@@ -33,7 +33,7 @@ def score(case: Case, is_bad: bool) -> Line:
     first = round(case.warm_up / MINUTE) + int((fault if is_bad else began) // MINUTE)
     before = in_alarm[round(case.warm_up / MINUTE) + int(began // MINUTE) - 1]
     found = [] if before else [at for at, is_on in enumerate(in_alarm) if is_on]
-    after = next((at - first + 1 for at in found if at >= first or not is_bad), None)
+    after = next((at - first + 1 for at in found if at >= first), None)
     cells = case.name, "bad" if is_bad else "good", after, before
     if is_bad:
         return cells, "" if after is not None and after <= _RUNS else "not caught"
@@ -67,12 +67,12 @@ def _find_alarms(case: Case) -> list[bool]:
 
 
 def print_verdicts(options: Namespace) -> bool:
-    """Prints a line for each release; those set aside with sizes that the seed draws."""
-    aside = options.cases == "releases-aside"
+    """Prints a line for each release, with sizes that the seed draws."""
+    which = options.cases.removeprefix("releases")
     jobs = [
-        (vary(case, options.seed) if options.seed else case, section.startswith("bad"))
+        (vary(case, options.seed), section.startswith("bad"))
         for section, cases in PLANNED.items()
-        if section in (("bad-aside", "good-aside") if aside else ("bad", "good"))
+        if section in (f"bad{which}", f"good{which}")
         for case in cases
     ]
     columns = "case | release | rolled back after runs | bad before"

@@ -110,10 +110,12 @@ def print_verdicts(options: Namespace) -> bool:
     columns = f"case | down, minutes | groups that suffer | maintenance, minute | {windows.COLUMNS}"
     if options.live:
         return print_lines("restarts on brokers", columns, _score_live(options))
-    written = PLANNED["restarts"]
-    jobs = [(each, True) for each in (*written, *(vary(one, options.seed + 1) for one in written))]
-    others = [*PLANNED["bad"], *PLANNED["good"], *SETS["drawn"](1)]
-    jobs += [(each, False) for each in others if len([*_find_downs(each)]) < _ROLLING]
-    jobs += [(each, False) for each in PLANNED["no-restarts"]]
+    seeds = (0, options.seed + 1)
+    own, others = PLANNED[options.cases], PLANNED[f"no-{options.cases}"]
+    jobs = [(vary(each, seed), True) for seed in seeds for each in own]
+    jobs += [(vary(each, seed), False) for seed in seeds for each in others]
+    if options.cases == "restarts":
+        more = [*PLANNED["bad"], *PLANNED["good"], *SETS["drawn"](1)]
+        jobs += [(each, False) for each in more if len([*_find_downs(each)]) < _ROLLING]
     lines = score_chosen(score, jobs, options)
     return print_lines("restarts", columns, [each for each in lines if each[1] or each[0][3]])

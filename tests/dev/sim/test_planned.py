@@ -135,7 +135,7 @@ def test_only_the_probe_of_a_stalled_member_fails() -> None:
 
 
 def test_diff_counts_the_pages_that_a_change_of_rules_adds() -> None:
-    (*_, right, said), fault = changes.score(3)
+    (*_, right, said), fault = changes.score(changes.draw_change(3), 3)
 
     assert fault == ""
     assert right == said == "+69"
