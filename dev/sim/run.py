@@ -116,14 +116,15 @@ def run_minutes(
 
 def run_case(case: Case, kept: Kept | None = None) -> Iterator[Snapshot]:
     """Yields the snapshots of a case from its warm-up to its end."""
-    return (each.snapshot for each in run(Staged(case).world, case.runs, kept=kept))
+    reports = run(Staged(case).world, case.runs, make_rules(case), kept=kept)
+    return (each.snapshot for each in reports)
 
 
 def find_troubled(snapshot: Snapshot) -> frozenset[str]:
-    """Returns groups in WARN or ERR, without a leader, or held up by a transaction."""
+    """Returns groups in WARN or ERR, without a leader, late, or held up by a transaction."""
     groups, rows = snapshot.groups, snapshot.group_partitions
     bad = groups.strings("status").is_in([contract.WARN, contract.ERR])
-    bad |= groups.numbers("held_up_records").known
+    bad |= groups.numbers("held_up_records").known | groups.numbers(contract.HELD_SLA_BROKEN).known
     leaderless = rows.strings("unread_reason").is_in([contract.NO_LEADER])
     names = groups.strings("consumer_group").only(bad).to_list()
     names += rows.strings("consumer_group").only(leaderless).to_list()

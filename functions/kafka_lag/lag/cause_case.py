@@ -58,7 +58,8 @@ class Case:
     `before` was written while the group kept up. `behind` marks the partitions that caused the
     group's status, `lagging` those with a lag, `active` those with records to read, `still` those
     with a lag whose commit has not moved for half a window. `members` are codes, -1 for no member.
-    `window` and `interval` are in seconds. `broker`: the broker to blame, None if none is.
+    `window` and `interval` are in seconds; the run is at `taken_at`, ms. `broker`: the broker to
+    blame, None if none is.
     `recreated`, `made_anew` and `unsigned` (the commit lost its leader epoch) are of this run.
     `over_for`: seconds since an earlier cause was over, which averages of rates still cover.
     """
@@ -79,6 +80,7 @@ class Case:
     members: Rows
     window: float
     interval: float
+    taken_at: int
     broker: Broker | None
     recreated: Mask
     made_anew: Mask
@@ -190,6 +192,7 @@ GROUP_COLUMNS = (
         "drain_seconds",
     ),
     *("rebalancing_share", "rebalances", "group_epoch", "settings_changed", "brokers_restarted"),
+    "release_since",
     *("produce_rate", "consume_rate", "capacity", "loss_since", "unusual_since"),
     *("usual_produce_rate", "kept_up_at", "kept_up_members", "kept_up_produce_rate"),
     *("status_reason", "held_up_records", "open_transaction_since"),
@@ -267,6 +270,7 @@ def list_cases(
             topics=every.topics.lazy_take(at),
             window=every.run.window_seconds,
             interval=every.run.interval_seconds,
+            taken_at=every.run.taken_at,
             broker=brokers.get(group),
             over_for=over_for.get(group),
             **{name: values[at] for name, values in columns.items()},

@@ -50,6 +50,14 @@ def find_maintenance(case: Case) -> Cause | None:
     )
 
 
+def find_slow_restarts(case: Case) -> Cause | None:
+    """Returns `maintenance` if a broker was down within half a window, and no members were
+    replaced: restarts alone can have made the group slow."""
+    at = read_json(case.group["brokers_restarted"]).get("at", 0)
+    is_over = case.taken_at - at > case.window * 500
+    return None if is_over or case.group["release_since"] else find_maintenance(case)
+
+
 def or_maintenance(rule: Callable[[Case], Cause | None]) -> Callable[[Case], Cause | None]:
     """Returns the rule of a cause that restarts bring about, under the name of these if they do."""
 

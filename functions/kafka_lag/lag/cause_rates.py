@@ -11,7 +11,7 @@ import numpy as np
 
 from kafka_lag import contract
 from kafka_lag.lag.cause_case import NEARLY_ALL, Case, Cause, Evidence
-from kafka_lag.lag.cause_proofs import find_last_move
+from kafka_lag.lag.cause_proofs import find_last_move, find_slow_restarts
 from kafka_lag.lag.columns import Mask
 from kafka_lag.lag.sets import unique
 
@@ -314,7 +314,7 @@ def _name_grown_topic(case: Case) -> Evidence:
 def _weigh_capacity(case: Case, change: _Change) -> Cause | None:
     """Weighs `capacity_fell`: nearly all members read less, of nearly all that they own."""
     if change.behind.fell and case.group["members"] and _is_spread(case):
-        return Cause(
+        return find_slow_restarts(case) or Cause(
             contract.CAPACITY_FELL,
             case.since,
             {**case.list_rates(), "consume_rate_before": change.all.before},

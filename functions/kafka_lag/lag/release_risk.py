@@ -50,9 +50,9 @@ def add_release_risk(e: Evaluation) -> Frame:
     the run, ms, that saw the first change of members in the last hour, unknown if the group was bad
     by then. `release_usual_age` is the oldest time lag, s, of the hour before it.
     `release_members`: see `_follow_members`. `release_risk` is the number of partitions that, since
-    then, stand or fall behind farther than in the hour before, or have skipped records in the last
-    five runs; 0 without a release. It is unknown in a group's first ten runs, which leave nothing
-    to compare with, and for groups whose members are not known.
+    then, stand or fall behind farther than in the hour before, or in the last five runs went back
+    or skipped records; 0 without a release. It is unknown in a group's first ten runs, which leave
+    nothing to compare with, and for groups whose members are not known.
     """
     groups, old, rows, run = e.groups, e.old_groups, e.rows, e.run
     ages = _follow_ages(groups, old, run)
@@ -69,7 +69,7 @@ def add_release_risk(e: Evaluation) -> Frame:
     worse = _is_worse(rows, e.previous.rows, e.unreadable)
     worse &= rows.numbers("time_lag_seconds") > limit
     worse &= ~replaces[e.at_group]
-    worse |= _has_skipped(rows, since.take(e.at_group), run)
+    worse |= _is_set_back(rows, e.previous.rows, limit, run) | _has_skipped(rows, run)
     count = Sets(e.at_group, len(groups)).rows(worse & since.known[e.at_group])
     known = oldest.known & (groups.numbers("rebalances").known | moves) & is_read(groups)
     return groups.with_columns(
@@ -151,8 +151,18 @@ def _is_worse(rows: Frame, old: Frame, unreadable: Column) -> Mask:
     return worse
 
 
-def _has_skipped(rows: Frame, since: Column, run: Run) -> Mask:
-    at = rows.numbers("skipped_at")
-    recent = run.seconds_since(at) < _RUNS * run.interval_seconds
-    skipped: Mask = recent & (at >= since)
+def _is_set_back(rows: Frame, old: Frame, seconds: Column, run: Run) -> Mask:
+    """Marks rows whose commit went back lately by more than is written in so many seconds."""
+    back = rows.numbers("rewound_from") - rows.numbers("committed_offset")
+    far: Mask = back > old.numbers("kept_up_rate") * seconds
+    return far & _is_recent(rows.numbers("rewound_at"), run)
+
+
+def _has_skipped(rows: Frame, run: Run) -> Mask:
+    skipped = _is_recent(rows.numbers("skipped_at"), run)
     return skipped & ~rows.strings("skip_reason").is_in([contract.READ_OR_SKIPPED])
+
+
+def _is_recent(at: Column, run: Run) -> Mask:
+    recent: Mask = run.seconds_since(at) < _RUNS * run.interval_seconds
+    return recent

@@ -694,6 +694,30 @@ def test_a_reset_is_named_though_the_group_rebalances_while_brokers_restart(
     assert row(runs[TROUBLE + 22])["cause"] == contract.OFFSETS_RESET
 
 
+@pytest.mark.parametrize(
+    ("slow_at", "members_change", "name"),
+    [
+        pytest.param(21, False, contract.MAINTENANCE, id="while brokers restart"),
+        pytest.param(21, True, contract.CAPACITY_FELL, id="after a release"),
+        pytest.param(32, False, contract.CAPACITY_FELL, id="after the last restart"),
+    ],
+)
+def test_a_group_is_slow_because_brokers_restart(
+    slow_at: int, members_change: bool, name: str
+) -> None:
+    cluster = two_members()
+
+    def change(_: World, minute: int) -> None:
+        cluster.down = {1} if minute == 20 else {2} if minute == 29 else set()
+        cluster.groups[0].generation += minute == slow_at and members_change
+        if minute == slow_at:
+            reads(8.0, 8.0)(cluster)
+
+    causes = [row(each)["cause"] for each in run_minutes(cluster, slow_at + 16, change)]
+
+    assert next(each for each in causes if each) == name
+
+
 def test_maintenance_is_over_once_nothing_points_at_brokers() -> None:
     cluster = two_members()
 
@@ -704,7 +728,7 @@ def test_maintenance_is_over_once_nothing_points_at_brokers() -> None:
         if minute == TROUBLE:
             reads(8.0, 8.0)(cluster)
 
-    runs = list(run_minutes(cluster, TROUBLE + 32, change))
+    runs = list(run_minutes(cluster, TROUBLE + 38, change))
 
     assert row(runs[TROUBLE + 19])["cause"] == contract.MAINTENANCE
     assert row(runs[-1])["cause"] == contract.CAPACITY_FELL

@@ -27,6 +27,16 @@ RELEASES = Strips(
             commit               0 (+60)x19 600 +60
             hash                 1x20 2
             group.release_risk   ?x10 0x10 1 1x5
+        falls back and reads three times as much
+            end                  0 +60
+            commit               0 (+60)x19 0 +180
+            hash                 1x20 2
+            group.release_risk   ?x10 0x10 1x5 0
+        reads again what was written in two minutes
+            end                  0 +60
+            commit               0 (+60)x19 1020 +90
+            hash                 1x20 2
+            group.release_risk   ?x10 0x10 1 0x5
         one partition of two stands
             end.0                0 +60
             commit.0             0 +60
