@@ -107,7 +107,7 @@ def find_late(snapshots: Sequence[Snapshot]) -> Mapping[str, Mask]:
         # What was not read stays as it was.
         ends, commits = np.hsplit(np.nan_to_num(np.fmax.accumulate(each)), 2)
         # Nobody saw when the records of the first run came.
-        late = (ages(ends, commits, MINUTE) > LATE) | (commits < ends[0])
+        late = (ages(ends, commits, MINUTE) > LATE) | (commits < ends[minutes[0]])
         found[group] = found.get(group, False) | late[:, 0]
     return found
 
