@@ -370,7 +370,7 @@ def _list_effects(case: Case, group: str) -> Iterator[Planted]:
             case on.Leave():
                 back = on.Join | on.Delete
                 later = [at for at, other in own if at > since and isinstance(other, back)]
-                until = min(later, default=inf)
+                until = min(later, default=until)
             case on.Reset() | on.Delete():
                 until = since
             case on.Unread(reason):

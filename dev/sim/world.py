@@ -609,7 +609,8 @@ class Staged:
             return
         state.speed |= dict(zip(names, speeds, strict=True))
         if event.members is None:
-            self._speed[event.group] = speeds[0]
+            first = event.ms[0] if isinstance(event.ms, tuple) else event.ms
+            self._speed[event.group] = 1_000.0 / first
 
     def _halt(self, group: str, names: list[str]) -> Callable[[], None]:
         speed = self._groups[group].speed

@@ -90,7 +90,7 @@ def merge(name: str, days: Iterable[Case]) -> Case:
 
 
 def _rename(event: Any, names: Mapping[str, str]) -> Any:
-    fields = {each: getattr(event, each, None) for each in ("group", "topic")}
+    fields = {each: getattr(event, each, None) for each in ("group", "topic", "to")}
     return replace(event, **{each: names[name] for each, name in fields.items() if name})
 
 
@@ -104,6 +104,8 @@ CLUSTERS = (
     _gather("STALLS", "PROMISES", "RISKS", "UNREAD", "BROKERS", "CALM", "NAMES"),
     DAYS["GAPS"],
     DAYS["SLOW_BROKER"],
+    DAYS["UNSEEN"],
+    *((each,) for each in DAYS["UNSEEN_GAPS"]),
 )
 
 

@@ -22,7 +22,7 @@ SEED = 1
 # Cases that run on brokers as well.
 TROUBLES, HEALTHY = read_cases("staged.txt").values()
 # Two troubles at once, a part of a group, or troubles that end before the case; in memory.
-TRIED, ASIDE = read_cases("mixed.txt").values()
+TRIED, ASIDE, UNSEEN = read_cases("mixed.txt").values()
 (RHYTHMS,) = read_cases("rhythms.txt").values()
 # Planned work: releases, good and bad, and brokers that restart one after another. What is set
 # aside was not seen by who made the rules.
@@ -111,5 +111,6 @@ SETS: Mapping[str, Callable[[int], Sequence[Case]]] = {
     "staged": lambda _: (*TROUBLES, *HEALTHY),
     "mixed": lambda _: TRIED,
     "mixed-aside": lambda _: ASIDE,
+    "mixed-unseen": lambda _: UNSEEN,
     "rhythms": lambda _: RHYTHMS,
 }

@@ -58,6 +58,8 @@ def say(one: Planted) -> tuple[object, ...]:
         ("1h Leave g; 2h Join g 2", [("g", STOPPED, 1, 2.5)]),
         ("1h Leave g; 1.1h Join g 2", []),
         ("-5h Leave g", [("g", STOPPED, -inf, inf)]),
+        ("1h Leave g lasts=1h", [("g", STOPPED, 1, 2.5)]),
+        ("1h Leave g lasts=1h; 1.5h Slow g 1666.7", [("g", BEHIND, 1, inf)]),
         ("1h Hang g lasts=30m; 1.5h Leave g; 3h Join g 2", [("g", STOPPED, 1, 4)]),
         ("5h Hang g lasts=48m", [("g", STALLED, 5, inf)]),
         ("1h Poison g 1 lasts=1h", [("g", STALLED, 1, 2.5)]),
@@ -168,6 +170,13 @@ def test_days_in_one_cluster_have_their_names() -> None:
     assert (list(made.groups), list(made.topics)) == (["one", "two"], ["one-t", "two-t"])
     assert made.groups["two"].topic == "two-t"
     assert {getattr(event, "group", None) or event.topic for event in _of(made)} == {"one", "two-t"}
+
+
+def test_a_group_moves_to_the_topic_of_its_own_day() -> None:
+    moves = day("one", "topic u 4/2; more_topics=u,; 9h Move g u")
+    (moved,) = _of(merge("both", [moves]))
+
+    assert (moved.group, moved.to) == ("one", "one-u")
 
 
 def _of(case: Case) -> list[Any]:
