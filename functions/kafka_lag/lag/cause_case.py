@@ -133,13 +133,20 @@ class Case:
         return bool(self.group["trend"] == contract.SHRINKING)
 
     @property
-    def read_lately(self) -> float:
-        """Returns records/s read in about the last half window; 0 if unknown."""
+    def shrank_by(self) -> float | None:
+        """Returns records/s by which the lag shrank in about the last half window."""
         lags = self.group["lags_lately"] or ()
         if not lags or self.group["trend"] is None:
+            return None
+        return float(lags[0] - lags[-1]) / (len(lags) - 1) / self.interval
+
+    @property
+    def read_lately(self) -> float:
+        """Returns records/s read in about the last half window; 0 if unknown."""
+        shrank_by = self.shrank_by
+        if shrank_by is None:
             return 0.0
-        grew = float(lags[-1] - lags[0]) / (len(lags) - 1) / self.interval
-        return max(float(self.written[self.active].sum()) - grew, 0.0)
+        return max(float(self.written[self.active].sum()) + shrank_by, 0.0)
 
     @property
     def since(self) -> int | None:
@@ -189,7 +196,7 @@ GROUP_COLUMNS = (
         "worst_status_since",
         "members",
         "trend",
-        "drain_seconds",
+        "lag",
     ),
     *("rebalancing_share", "rebalances", "group_epoch", "settings_changed", "brokers_restarted"),
     "release_since",
@@ -291,8 +298,8 @@ def _blame_brokers(
     """Returns the broker to blame for a group's lag, by group.
 
     A broker is to blame if it leads all partitions that are behind, if these are most of those that
-    the group reads there, and if that is so for most groups that read there. Then a group that is
-    behind elsewhere as well is included if it was behind at this broker first, by `least` seconds.
+    the group reads there, and if that is so for most groups that read there. A group that is behind
+    elsewhere as well counts if it was behind at this broker first, by `least` seconds.
     """
     leader = rows.numbers("leader")
     leaders = leader.fill(-1)
@@ -307,6 +314,8 @@ def _blame_brokers(
         elsewhere = sets.rows(bad) > ill
         others = sets.rows(counts & ~here)
         blamed = (ill > 0) & ~elsewhere & (others > 0) & (ill >= there * _OF_PARTITIONS)
+        ages = (sets.minimum(age.only(here)), sets.maximum(age.only(counts & ~here)))
+        blamed |= elsewhere & (ill == there) & (ages[0] >= ages[1] + least)
         groups = np.flatnonzero(blamed)
         if len(groups) < max(_LEAST_GROUPS, _OF_GROUPS * (there > 0).sum()):
             continue
@@ -315,8 +324,6 @@ def _blame_brokers(
         partitions, _ = distinct(topics.take(among), numbers.take(among))
         if partitions.count < _LEAST_PARTITIONS:
             continue
-        ages = (sets.minimum(age.only(here)), sets.maximum(age.only(counts & ~here)))
-        first = elsewhere & (ill == there) & (ages[0] >= ages[1] + least)
-        for group in np.flatnonzero(blamed | first).tolist():
+        for group in groups.tolist():
             found[group] = Broker(broker, len(groups), partitions.count)
     return found

@@ -166,7 +166,6 @@ def weigh_slow_broker(case: Case) -> Cause | None:
             "broker": broker.id,
             "groups": broker.groups,
             "partitions": broker.partitions,
-            "partitions_of_other_brokers_behind": 0,
         },
     )
 
@@ -275,17 +274,16 @@ def weigh_settings(case: Case) -> Cause | None:
         lost = case.rows.numbers("records_lost") > 0
         loses = lost.any() or case.group["loss_since"] is not None
         fits = changed["now"] < changed["was"] and loses and not lost[~here].any()
-    elif setting == contract.PARTITIONS and behind.any():
-        new = case.rows.numbers("partition_id") >= changed["was"]
-        fits = bool(new[case.behind].all() and not (case.behind & ~here).any())
-        fits &= bool((case.members[behind] < 0).any())
+    elif setting == contract.PARTITIONS:
+        behind &= (case.rows.numbers("partition_id") >= changed["was"]) & (case.members < 0)
+        fits = bool(behind.any())
     elif setting == contract.REPLICAS and behind.any():
         slow = behind.sum() >= NEARLY_ALL * (case.active & here).sum() and not case.still.any()
         slow &= case.consumed[behind].sum() < min(
             case.produced[behind].sum(), case.before[behind].sum()
         )
-        fits = bool(recent and slow and not (case.behind & ~here).any())
-    if not fits or case.drains:
+        fits = bool(recent and slow and not (case.drains or (case.behind & ~here).any()))
+    if not fits:
         return None
     lost_here = case.rows.numbers("records_lost").only(here).fill(0)
     return Cause(

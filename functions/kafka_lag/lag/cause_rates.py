@@ -53,13 +53,16 @@ def weigh_catching_up(case: Case) -> Cause | None:
         after = case.over_for < case.window * (0.5 if growing else _AVERAGES_WINDOWS)
     if not (case.drains and normal) and not after:
         return None
+    # Averages cover the time before, in which the group may have read nothing.
+    shrank_by = case.shrank_by
+    shrinks = shrank_by is not None and shrank_by > 0
     return Cause(
         contract.CATCHING_UP,
         case.since,
         {
-            "consume_rate": case.group["consume_rate"],
-            "produce_rate": case.group["produce_rate"],
-            "drain_seconds": case.group["drain_seconds"],
+            "consume_rate": None if shrank_by is None else case.read_lately,
+            "produce_rate": float(case.written[case.active].sum()),
+            "drain_seconds": case.group["lag"] / shrank_by if shrinks else None,
         },
     )
 

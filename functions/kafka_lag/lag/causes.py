@@ -310,8 +310,8 @@ _STAYS: Mapping[str, Callable[[Case], bool]] = {
     contract.REBALANCES: _rebalances,
     contract.MAINTENANCE: lambda case: _rebalances(case) and find_maintenance(case) is not None,
     contract.OFFSETS_RESET: _reads_again,
+    contract.OPEN_TRANSACTION: lambda case: case.group["held_up_records"] is not None,
     contract.RETENTION_RACE: _loses,
-    contract.SETTINGS_CHANGED: _loses,
     contract.MORE_PRODUCED: lambda case: _is_behind_still(case) and is_more_written(case),
     contract.TOO_FEW_MEMBERS: lambda case: _is_behind_still(case) and have_members_left(case),
     **dict.fromkeys(

@@ -589,7 +589,9 @@ def format_lag(change: GroupChange) -> str | None:
 def _estimate_drain(change: GroupChange) -> float | None:
     """Returns the seconds to work off the backlog; None unless it shrank in the last runs."""
     row = change.row
-    drain: float | None = row.get("drain_seconds")
+    is_over = row.get("cause") == contract.CATCHING_UP
+    numbers: Row = read_evidence(row) if is_over else row
+    drain: float | None = numbers.get("drain_seconds")
     shrinks = row.get("trend") == contract.SHRINKING and change.kind != contract.CAUGHT_UP
     return drain if shrinks else None
 

@@ -282,6 +282,9 @@ CASES = {
     "a transaction is open": Case(
         opens, contract.OPEN_TRANSACTION, {"topic": "orders", "partition": 2}, TROUBLE + 5
     ),
+    "a transaction is open beside a slow partition": Case(
+        both(opens, slows(p3=3.0)), contract.OPEN_TRANSACTION, {"partition": 2}, TROUBLE + 20
+    ),
     "offsets are set back": Case(moves(-4_000), contract.OFFSETS_RESET, {}, TROUBLE + 3),
     "two of four are slow": Case(
         reads(45.0, 5.0, 45.0, 5.0),
@@ -321,6 +324,12 @@ CASES = {
         lambda cluster: cluster.topics[0].there.fill(True),
         contract.SETTINGS_CHANGED,
         {"was": 6, "now": 8, "setting": "partitions"},
+        made=two_partitions_later,
+    ),
+    "partitions are added while one of two is slow": Case(
+        both(lambda cluster: cluster.topics[0].there.fill(True), reads(45.0, 8.0)),
+        contract.SETTINGS_CHANGED,
+        {"now": 8, "partitions_behind": 2},
         made=two_partitions_later,
     ),
     "replicas move": Case(
@@ -593,6 +602,9 @@ def test_a_group_without_members_is_stopped_until_it_has_worked_off_its_backlog(
 
     assert causes_of(runs) == {None, contract.STOPPED, contract.CATCHING_UP}
     assert row(runs[-1])["cause"] is None
+    # An average would cover the time in which it read nothing.
+    back = evidence(runs[TROUBLE + 16])
+    assert back["consume_rate"] > 3 * back["produce_rate"]
 
 
 def test_a_group_that_reads_again_and_too_slowly_is_not_said_to_have_stopped() -> None:
@@ -775,15 +787,18 @@ def test_a_broker_is_blamed_by_two_groups_on_three_partitions(
     assert (causes == {contract.SLOW_BROKER}) is is_named
 
 
-@pytest.mark.parametrize(("minute", "is_named"), [(TROUBLE + 6, True), (TROUBLE, False)])
+@pytest.mark.parametrize(
+    ("groups", "minute", "is_named"),
+    [(3, TROUBLE + 6, True), (2, TROUBLE + 6, True), (3, TROUBLE, False)],
+)
 def test_a_group_that_hangs_after_it_was_behind_under_a_slow_broker_owes_it_to_that(
-    minute: int, is_named: bool
+    groups: int, minute: int, is_named: bool
 ) -> None:
     def hangs(cluster: World) -> None:
         cluster.groups[0].speed = dict.fromkeys(cluster.groups[0].speed, 0.0)
 
     acts = {TROUBLE: limits, minute: both(limits, hangs)}
-    last = run(several_groups(3), acts)[-1]
+    last = run(several_groups(groups), acts)[-1]
 
     assert row(last, "g-1")["cause"] == contract.SLOW_BROKER
     assert (row(last, "g-0")["cause"] == contract.SLOW_BROKER) is is_named
