@@ -112,7 +112,8 @@ def _find_unwatched(groups: Frame, troubled: Mask) -> Mask:
 def _find_beginning(groups: Frame, run: Run) -> Column:
     """Returns the last run in which the group kept up; else the first sign of its trouble.
 
-    A status that began about then begins with the incident, so that both have one time.
+    A status that began about then begins with the incident, so that both have one time. If
+    partitions are unread, no run can see the group keep up.
     """
     seen = groups.numbers("held_since").only(codes_of(groups, "held_status") > 0)
     for trouble in TROUBLES:
@@ -121,6 +122,7 @@ def _find_beginning(groups: Frame, run: Run) -> Column:
     kept_up = groups.numbers("kept_up_at")
     kept_up = kept_up.only((kept_up < seen) & (kept_up >= seen - _LONGEST_ONSET_MS))
     begun = groups.numbers("worst_status_since").or_else(groups.numbers("open_transaction_since"))
+    kept_up = kept_up.only(~(groups.numbers("complete") < 1) | ~begun.known)
     together = begun.only(_is_same_moment(begun, kept_up, run))
     return together.or_else(kept_up).or_else(_smallest(seen, begun)).or_else(run.now(len(groups)))
 

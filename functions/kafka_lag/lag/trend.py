@@ -26,11 +26,12 @@ def add_trend(e: Evaluation) -> Frame:
     """Returns the groups with `lags_lately`, their last five lags, and `trend`.
 
     `trend` is contract.GROWING, STEADY or SHRINKING. It is unknown if the lag is unknown in this
-    run, or in fewer than five runs. The readings start again after a window without one.
+    run, or in fewer than five runs. The readings start again after a window without one, and after
+    an unknown lag, because a topic that was hidden comes back with its backlog.
     """
     groups, old, run = e.groups, e.old_groups, e.run
     lag = groups.numbers("lag").only(is_read(groups))
-    recent = ~(seconds_between(groups, old) > run.window_seconds)
+    recent = ~(seconds_between(groups, old) > run.window_seconds) & old.numbers("lag").known
     before = Recent.of(old.strings("lags_lately").only(recent), READINGS)
     lately = before.appended(lag * 1.0, np.ones(len(groups), np.int64))
     values = lately.values

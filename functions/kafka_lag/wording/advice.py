@@ -22,7 +22,6 @@ from kafka_lag.wording.causes import (
     say_full,
     say_members,
 )
-from kafka_lag.wording.evidence import read_evidence
 from kafka_lag.wording.formatting import format_name
 from kafka_lag.wording.words import SAME_RATE, breaks_sla, is_always_rebalancing, is_share_group
 
@@ -166,8 +165,6 @@ def _advise_speed(row: Mapping[str, Any]) -> str:
 
 
 def _name_only_topic(row: Mapping[str, Any]) -> str | None:
-    """Returns the topic of the evidence, or the group's only one; None if there are several."""
-    if isinstance(topic := read_evidence(row).get("topic"), str):
-        return format_name(topic)
+    """Returns the group's only topic; None if there are several."""
     is_only = row.get("topics") == 1 and row.get("worst_topic") is not None
     return format_name(row["worst_topic"]) if is_only else None

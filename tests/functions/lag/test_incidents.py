@@ -115,6 +115,16 @@ def test_a_beginning_found_later_is_shown_and_leaves_the_id(began: int, shown: i
     assert said == [("a", NOON + 7 * MINUTE, NOON + shown * MINUTE)]
 
 
+@pytest.mark.parametrize(("complete", "since"), [(1.0, 0), (0.5, 60)])
+def test_a_group_that_is_read_in_part_is_not_seen_to_keep_up(complete: float, since: int) -> None:
+    row = {"consumer_group": "g", "status": "ERR", "held_status": "ERR", "complete": complete}
+    stalled = {"worst_status": "stalled", "worst_status_since": NOON + 60 * MINUTE}
+    now = NOON + 73 * MINUTE
+    groups = a_set({**row, **stalled, "held_since": now, "kept_up_at": NOON})
+    found = track_incidents(groups, Snapshot.empty(), NOTHING, Run(now, RULES))
+    assert table(found, "incident_since") == [(NOON + since * MINUTE,)]
+
+
 def test_an_id_is_of_the_cluster_the_group_and_the_beginning() -> None:
     shop = Strips({"g": STRIPS["records lost twice"]}, replace(RULES, cluster="shop"))
     assert shop.said("g", "group.incident_id")[-1] == incident_id("shop", "g", NOON)

@@ -3,8 +3,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+from dev.sim.run import run_minutes
+from dev.sim.world import GroupState, TopicState, World
+from kafka_lag import contract
 from tests.functions.lag.strips import Strips, split_strips
 
 TRENDS = split_strips(
@@ -42,3 +46,18 @@ RUNS = Strips(TRENDS)
 @pytest.mark.parametrize("name", TRENDS)
 def test_a_lag_grows_shrinks_or_stays(name: str) -> None:
     RUNS.check(name)
+
+
+def test_the_readings_start_again_as_a_hidden_topic_comes_back() -> None:
+    """Nothing is read from minute 6 on, and one of two topics is hidden until minute 30."""
+    topics = [TopicState(name, np.full(1, 10.0), noise=0.0) for name in ("t", "u")]
+    group = GroupState("g", topics[0], {"m": 90.0}, more_topics=(topics[1],))
+    cluster = World(topics, [group], np.random.default_rng(7))
+
+    def change(world: World, minute: int) -> None:
+        world.hidden = {"u": contract.DENIED} if 8 <= minute < 30 else {}
+        group.speed["m"] = 90.0 if minute < 6 else 0.0
+
+    runs = list(run_minutes(cluster, 36, change))
+    trends = [each.groups.strings("trend").to_list()[0] for each in runs]
+    assert trends[30:] == [None] * 4 + [contract.GROWING] * 2

@@ -88,6 +88,13 @@ def test_no_advice_contradicts_the_group_or_itself(members: int | None) -> None:
             assert not more
 
 
+def test_a_loss_near_is_not_put_down_to_the_topic_of_the_cause() -> None:
+    stopped = {"cause": contract.STOPPED, "cause_evidence": '{"topic": "orders"}'}
+    near = {"seconds_until_loss": 60.0, "worst_topic": "orders"}
+    assert "of orders" in (advise(a_row(topics=1, **near, **stopped)) or "")
+    assert "orders" not in (advise(a_row(topics=2, **near, **stopped)) or "")
+
+
 def test_a_group_without_trouble_needs_nothing() -> None:
     assert advise({}) is None
     assert advise(a_row(members=0, lag=0)) is None
