@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whether nothing pages while brokers restart in a mute window, and all trouble outside it does.
 
-The window ends half an hour after the last event. Before it `audit` hangs for a while, and after it
-each group. Pages are those that a replay finds; log ends and commits tell which group was late.
+The window ends half an hour after the last event. Before it the first group by name hangs for a
+while, and after it each group. Pages are those that a replay finds; log ends and commits tell which
+group was late.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from kafka_lag_cli.replay.pages import find_pages
 from kafka_lag_cli.replay.recorded import read_recorded
 
 COLUMNS = "pages without a window | in it | troubles that paged"
-_CLUSTER, _FIRST = "sim", "audit"
+_CLUSTER = "sim"
 # Minutes: the first trouble lasts, its backlog is worked off, the brokers settle, all is well, all
 # hang. A trouble pages in time if it does so within `_LATE`.
 _HANGS_FIRST, _WORKS_OFF, _SETTLES, _APART, _HANGS, _LATE = 10, 25, 30, 10, 20, 15
@@ -40,9 +41,13 @@ Page: TypeAlias = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A case with planted troubles; its window and when all hang, in minutes from its first run."""
+    """A case with planted troubles; its window and when all hang, in minutes from its first run.
+
+    `first`: the group that hangs before the window.
+    """
 
     case: Case
+    first: str
     begin: int
     end: int
     hangs: int
@@ -56,11 +61,12 @@ def plan(case: Case) -> Plan:
     end = before + int(max(end_of(*each) for each in happens) // MINUTE) + _SETTLES
     hangs = end + _APART
     hanging = [Hang(group, lasts=_HANGS * MINUTE) for group in case.groups]
-    happens += [(0.0, Hang(_FIRST, lasts=_HANGS_FIRST * MINUTE))]
+    first = min(case.groups)
+    happens += [(0.0, Hang(first, lasts=_HANGS_FIRST * MINUTE))]
     happens += [((hangs - before) * MINUTE, each) for each in hanging]
     watched = (hangs + _HANGS - before) * MINUTE
     whole = replace(case, happens=tuple(happens), watched=watched)
-    return Plan(whole, begin, end, hangs)
+    return Plan(whole, first, begin, end, hangs)
 
 
 def score(planned: Plan, snapshots: Sequence[Snapshot]) -> Line:
@@ -78,7 +84,10 @@ def judge(planned: Plan, pages: Sequence[Page], late: Mapping[str, Mask]) -> tup
     right if the group was late in the last minute that its alarm saw.
     """
     begin, end, hangs = planned.begin, planned.end, planned.hangs
-    troubles = [(_FIRST, 0, begin), *((each, hangs, hangs + _LATE) for each in planned.case.groups)]
+    troubles = [
+        (planned.first, 0, begin),
+        *((each, hangs, hangs + _LATE) for each in planned.case.groups),
+    ]
     left = [(each, end, end + 1) for each in late if late[each][end - _LATE : end].all()]
     silent = {each for each in [*troubles, *left] if not _has_page(pages, *each)}
     paged = f"{len(troubles) - len(silent.intersection(troubles))} of {len(troubles)}"
