@@ -196,4 +196,4 @@ def test_why(store: MemoryStore, cluster: str, group: str, said: list[str]) -> N
     print_explanation(explain(snapshots, newest, group, 1), screen)
     assert isinstance(screen.file, io.StringIO)
     lines = screen.file.getvalue().splitlines()
-    assert {*said, "state Stable (share, consumer), members 3"} <= set(lines)
+    assert {*said, "state Stable (type share, protocol consumer), members 3"} <= set(lines)
