@@ -14,7 +14,7 @@ from dev.kafka import KafkaCluster, KafkaClusterError, Protocol
 from dev.kafka.node import HOST, free_ports
 
 _CHUNK = 65_536
-_STARTS_WITHIN = 10.0
+_STARTS_WITHIN = 60.0
 
 
 class Proxy:

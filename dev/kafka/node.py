@@ -8,7 +8,6 @@ however the parent ends, even by SIGKILL, on Linux and macOS alike.
 
 import base64
 import os
-import random
 import signal
 import socket
 import subprocess
@@ -18,6 +17,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import cycle, islice
 from pathlib import Path
 from types import MappingProxyType
 from typing import Literal, get_args
@@ -40,6 +40,10 @@ TOKENS = "OAUTHBEARER"
 # Under the range from which systems (Linux from 32768, macOS from 49152) give outgoing
 # connections their port: else a client may hold the port of a broker that is about to restart.
 _PORTS = range(20_000, 32_000)
+# Processes that begin one after another have a thousand ports each, and none is given twice: a port
+# that nobody listens on may belong to a cluster that is starting.
+_FIRST = os.getpid() % 12 * 1_000
+_next_port = cycle([*_PORTS[_FIRST:], *_PORTS[:_FIRST]])
 _KAFKA = "org.apache.kafka.common.security"
 _SCRAM_LOGIN = f"{_KAFKA}.scram.ScramLoginModule required;"
 _TOKEN_LOGIN = f"{_KAFKA}.oauthbearer.OAuthBearerLoginModule required;"
@@ -112,10 +116,8 @@ def new_nodes(count: int, folder: Path) -> list[Node]:
 
 
 def free_ports(count: int) -> list[int]:
-    """Returns random ports that can be bound on the loopback address."""
-    candidates = random.sample(_PORTS, k=len(_PORTS))
-    free = (port for port in candidates if _is_free(port))
-    return [port for port, _ in zip(free, range(count), strict=False)]
+    """Returns ports that can be bound on the loopback address, others in each call."""
+    return list(islice(filter(_is_free, _next_port), count))
 
 
 def _is_free(port: int) -> bool:

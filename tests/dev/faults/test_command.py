@@ -60,7 +60,9 @@ def test_a_campaign_that_shows_nothing_is_not_good(poor: dict[str, Any]) -> None
 def test_a_short_campaign_judges_its_runs(capsys: pytest.CaptureFixture[str]) -> None:
     """On a busy machine runs are late, and numbers as wrong as that: the command judges these."""
     code = main(["--minutes", "0.1", "--fault", "cold"])
-    out = capsys.readouterr().out
-    ((runs, wrong),) = re.findall(r"(\d+) runs \([^$]*\), (\d+) wrong", out)
+    out, err = capsys.readouterr()
+    found = re.findall(r"(\d+) runs \([^$]*\), (\d+) wrong", out)
+    assert len(found) == 1, f"{out}\n{err}"
+    ((runs, wrong),) = found
     assert int(runs) > 0
     assert code == 1 or wrong == "0"
