@@ -69,7 +69,8 @@ def add_release_risk(e: Evaluation) -> Frame:
     worse = _is_worse(rows, e.previous.rows, e.unreadable)
     worse &= rows.numbers("time_lag_seconds") > limit
     worse &= ~replaces[e.at_group]
-    worse |= _is_set_back(rows, e.previous.rows, limit, run) | _has_skipped(rows, run)
+    begun = since.take(e.at_group)
+    worse |= _is_set_back(rows, e.previous.rows, limit, begun, run) | _has_skipped(rows, begun, run)
     count = Sets(e.at_group, len(groups)).rows(worse & since.known[e.at_group])
     known = oldest.known & (groups.numbers("rebalances").known | moves) & is_read(groups)
     return groups.with_columns(
@@ -151,18 +152,19 @@ def _is_worse(rows: Frame, old: Frame, unreadable: Column) -> Mask:
     return worse
 
 
-def _is_set_back(rows: Frame, old: Frame, seconds: Column, run: Run) -> Mask:
+def _is_set_back(rows: Frame, old: Frame, seconds: Column, since: Column, run: Run) -> Mask:
     """Marks rows whose commit went back lately by more than is written in so many seconds."""
     back = rows.numbers("rewound_from") - rows.numbers("committed_offset")
     far: Mask = back > old.numbers("kept_up_rate") * seconds
-    return far & _is_recent(rows.numbers("rewound_at"), run)
+    return far & _is_recent(rows.numbers("rewound_at"), since, run)
 
 
-def _has_skipped(rows: Frame, run: Run) -> Mask:
-    skipped = _is_recent(rows.numbers("skipped_at"), run)
+def _has_skipped(rows: Frame, since: Column, run: Run) -> Mask:
+    skipped = _is_recent(rows.numbers("skipped_at"), since, run)
     return skipped & ~rows.strings("skip_reason").is_in([contract.READ_OR_SKIPPED])
 
 
-def _is_recent(at: Column, run: Run) -> Mask:
-    recent: Mask = run.seconds_since(at) < _RUNS * run.interval_seconds
+def _is_recent(at: Column, since: Column, run: Run) -> Mask:
+    """Marks times in the last five runs, unless they are before the release."""
+    recent: Mask = (run.seconds_since(at) < _RUNS * run.interval_seconds) & (at >= since)
     return recent

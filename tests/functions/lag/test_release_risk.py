@@ -32,6 +32,11 @@ RELEASES = Strips(
             commit               0 (+60)x19 0 +180
             hash                 1x20 2
             group.release_risk   ?x10 0x10 1x5 0
+        falls back and reads three times as much before its members are replaced
+            end                  0 +60
+            commit               0 (+60)x15 0 +180
+            hash                 1x18 2
+            group.release_risk   ?x10 0x14
         reads again what was written in two minutes
             end                  0 +60
             commit               0 (+60)x19 1020 +90
