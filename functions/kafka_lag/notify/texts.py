@@ -6,6 +6,7 @@ Unknown values are not mentioned.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence, Set
 
 from kafka_lag import contract
@@ -582,7 +583,7 @@ def format_lag(change: GroupChange) -> str | None:
         parts.append(f"the oldest {oldest}")
     drain = _estimate_drain(change)
     if parts and drain is not None and drain > _SHORT_SECONDS:
-        parts.append(f"worked off in {_format_age(drain)} at this speed")
+        parts.append(f"worked off in {format_short_duration(drain, math.ceil)} at this speed")
     return ", ".join(parts) or None
 
 

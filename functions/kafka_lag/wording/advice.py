@@ -19,6 +19,7 @@ from kafka_lag.wording.causes import (
     START,
     advise_on_broker,
     advise_on_cause,
+    advise_on_stop,
     say_full,
     say_members,
 )
@@ -45,8 +46,6 @@ _LIKELY = (
 )
 _STANDS = "look at the log of its member: usually one record fails again and again, or a call hangs"
 _BY_STATUS = {
-    contract.STOPPED: START,
-    contract.NO_MEMBER: START,
     contract.STALLED: _STANDS,
     contract.REWOUND: ASK_WHO_REWOUND,
     contract.BEYOND_END: ASK_WHETHER_RECREATED,
@@ -109,7 +108,7 @@ def _advise_first(row: Mapping[str, Any]) -> str | None:
     if is_always_rebalancing(row) and row.get("members") != 0:
         return FIND_RESTLESS
     if row.get("members") == 0 or worst in (contract.STOPPED, contract.NO_MEMBER):
-        return START
+        return advise_on_stop(row)
     if worst in _BY_STATUS and (cause is None or cause in _LIKELY):
         return _BY_STATUS[worst]
     if cause not in (None, contract.UNEXPLAINED) and (to_do := advise_on_cause(row)):

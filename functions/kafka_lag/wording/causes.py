@@ -173,7 +173,7 @@ _TEMPLATES: Mapping[str, _Template] = {
             "partitions that are behind",
             "Nobody reads: no member owns the partitions that are behind",
         ),
-        START,
+        "{advice_on_stop}",
         _STATE,
     ),
     contract.REBALANCES: _Template(
@@ -295,9 +295,11 @@ def describe_cause(row: Mapping[str, Any]) -> CauseText | None:
     fields = _format_fields(row)
     happened = next((text for text in template.happened if fits(text, fields)), None)
     text = (happened or find_word(row["cause"]).capitalize()).format_map(fields)
-    since = None if row.get("cause_since") is None else format_minute(row["cause_since"])
     if "as_of" in fields:
         text = f"{text} (the numbers are of {fields['as_of']})"
+    # A sentence that has a time needs no second one.
+    elif row.get("cause_since") is not None and "UTC" not in text:
+        text = f"{text} (since {format_minute(row['cause_since'])})"
     repair = template.repair
     if second := _find_second(row):
         if found := describe_cause(second):
@@ -305,8 +307,7 @@ def describe_cause(row: Mapping[str, Any]) -> CauseText | None:
         repair = repair or _TEMPLATES[second["cause"]].repair
         fields |= _format_fields(second)
     return CauseText(
-        # A sentence that has a time needs no second one.
-        text if since is None or "UTC" in text else f"{text} (since {since})",
+        text,
         template.command.format_map(_Fallbacks(fields)),
         repair.format_map(fields) if repair and fits(repair, fields) else None,
     )
@@ -347,6 +348,7 @@ def _format_fields(row: Mapping[str, Any]) -> dict[str, str]:
     fields["group_arg"] = _quote(row.get("consumer_group"))
     fields["advice_on_reset"] = _advise_on_reset(row, evidence)
     fields["advice_on_setting"] = _advise_on_setting(fields)
+    fields["advice_on_stop"] = advise_on_stop(row)
     fields["advice_on_unexplained"] = advise_on_broker(row) or "look at the log of its members"
     is_shared = is_share_group(row)
     fields["groups_tool"] = "kafka-share-groups" if is_shared else "kafka-consumer-groups"
@@ -367,6 +369,16 @@ def _format_fields(row: Mapping[str, Any]) -> dict[str, str]:
 
 def _quote(value: Any) -> str:
     return shlex.quote(format_name("" if value is None else str(value)))
+
+
+def advise_on_stop(row: Mapping[str, Any]) -> str:
+    """Returns what to do about partitions that no member owns, though the group may have some."""
+    if not row.get("members"):
+        return START
+    return (
+        f"find out why none of its {format_quantity(row['members'], 'member')} owns the partitions "
+        "that are behind; if the group has left their topic, delete its offsets of that topic"
+    )
 
 
 def _advise_on_reset(row: Mapping[str, Any], evidence: Mapping[str, Any]) -> str:

@@ -7,7 +7,9 @@ Strangers chose the names among them, so these are escaped.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from kafka_lag import contract
@@ -31,7 +33,8 @@ _FORMATS: Mapping[str, Callable[[Any], str]] = {
     **dict.fromkeys(("kept_up_at", "stuck_since", "last_commit_at", "last_read_at"), format_minute),
     **dict.fromkeys(("stands_since", "open_since", "changed_at", "restarts_since"), format_minute),
     **dict.fromkeys(("over_at", "as_of"), format_minute),
-    "drain_seconds": format_short_duration,
+    # Rounded up, so that no backlog is worked off in 0 s.
+    "drain_seconds": partial(format_short_duration, rounding=math.ceil),
     "members": lambda number: format_quantity(round(number), "member"),
     "members_before": lambda number: f"{number:,.0f}",
     "groups": lambda number: format_quantity(number, "group"),

@@ -25,6 +25,7 @@ def a_row(**more: Any) -> dict[str, Any]:
 ROWS: dict[str, dict[str, Any]] = {
     "well": {},
     "nobody reads": {"members": 0, "worst_status": contract.STOPPED},
+    "nobody reads one of its topics": {"worst_status": contract.STOPPED},
     "nobody reads, and it was slow before": {"members": 0, "cause": contract.CAPACITY_FELL},
     "no members, and a late SLA": {"members": 0, "held_sla_broken_since": 1},
     "a member stands, and more was written before": {

@@ -126,8 +126,15 @@ def texts() -> Iterator[tuple[str, list[str]]]:
     yield "one topic grows", described(a_row(contract.MORE_PRODUCED, {**EVIDENCE, **grown}))
     stuck = {"cause": contract.STUCK_RECORD, **EVIDENCE}
     yield "two at once", described(a_row(contract.CAPACITY_FELL, {**EVIDENCE, "also": stuck}))
+    alone = {"topic": "orders", "partition": 4, "also": stuck}
+    yield (
+        "two, and the first without a time of its own",
+        described(a_row(contract.RETENTION_RACE, alone)),
+    )
     lost = {**EVIDENCE, "as_of": NOON}
     yield "numbers of an earlier run", described(a_row(contract.RETENTION_RACE, lost))
+    nearly = {**EVIDENCE, "drain_seconds": 0.3}
+    yield "a backlog of a moment", described(a_row(contract.CATCHING_UP, nearly))
     rewound = a_row(contract.OFFSETS_RESET, {}, worst_status=contract.REWOUND)
     yield "rewound", described(rewound)
     for members, partitions in ((1, 4), (2, 4), (4, 4), (1, 1), (None, 4)):
