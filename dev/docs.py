@@ -13,8 +13,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from dev import schema
 from kafka_lag import contract
-from kafka_lag_config import alarm_rules, schema
+from kafka_lag_config import alarm_rules
 
 DOCS = Path(__file__).parents[1] / "docs"
 

@@ -30,8 +30,8 @@ M = TypeVar("M", bound="Strict")
 class Strict(BaseModel):
     """Frozen; unknown keys are faults, and no text is taken for a number or a truth value.
 
-    The text below a key describes it, in the docs and in editors: `schema` reads it, as pydantic
-    would at each import.
+    The text below a key describes it, in the docs and in editors: `dev.schema` reads it, as
+    pydantic would at each import.
     `elsewhere` has what to say of keys that are not these but are written by those who know
     another configuration. `tag` is what its union calls it, where no `type` does.
     """

@@ -9,8 +9,8 @@ from typing import Any
 
 from jsonschema import Draft7Validator
 
+from dev.schema import FILE
 from kafka_lag_config.reading import read
-from kafka_lag_config.schema import FILE
 from kafka_lag_config.source import load
 from tests.infra.configured import KEY, SECRET, cluster_json, deployment
 
