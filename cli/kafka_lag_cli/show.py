@@ -94,7 +94,13 @@ def _write(
     report: TwoReadings, selection: Selection, rules: Rules, options: Mapping[str, Any]
 ) -> None:
     if options["output"] == TABLE:
-        print_report(report, selection, rules, wide=options["wide"])
+        from kafka_lag_cli.terminal.group_details import draw_run  # noqa: PLC0415
+
+        notes, wide = idle_notes(report), options["wide"]
+        screen = open_screen(wide=wide)
+        screen.print(
+            draw_run(report.snapshot, selection, rules, screen.width, notes=notes, wide=wide)
+        )
     else:
         write_rows(
             report.snapshot,
@@ -133,34 +139,6 @@ def _may_be_worse(row: Row) -> bool:
     """Returns true if an unknown status may be worse; a group of another protocol has none."""
     unjudged = row["status"] is None and (row["lag"] is not None or row["unread_reason"])
     return bool(row["partitions_unknown"] or unjudged)
-
-
-def print_report(
-    report: TwoReadings, selection: Selection, rules: Rules, *, wide: bool = False
-) -> None:
-    """Prints the selected groups, or the details of one."""
-    from kafka_lag_cli.terminal.group_details import group_details  # noqa: PLC0415
-    from kafka_lag_cli.terminal.group_table import groups_table  # noqa: PLC0415
-
-    screen = open_screen(wide=wide)
-    if selection.group is not None:
-        details = group_details(
-            report.snapshot, selection.group, screen.width, selection=selection, wide=wide
-        )
-        screen.print(details)
-        return
-    horizon = rules.risk_horizon_ms / 1000
-    notes = idle_notes(report)
-    table = groups_table(
-        report.snapshot,
-        screen.width,
-        horizon,
-        selection,
-        notes,
-        has_filters=not rules.groups.accepts_all,
-        wide=wide,
-    )
-    screen.print(table)
 
 
 def idle_notes(report: TwoReadings) -> dict[str, str]:

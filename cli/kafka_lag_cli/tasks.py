@@ -43,9 +43,10 @@ from kafka_lag_cli.state.groups_over_time import (
 from kafka_lag_cli.state.place import SnapshotPlace, place_options
 from kafka_lag_cli.state.runs import find_runs, groups_of, run_of_group
 from kafka_lag_cli.terminal.group_rows import Row
+from kafka_lag_cli.terminal.group_table import show_number
 from kafka_lag_cli.terminal.progress import count_objects
 from kafka_lag_cli.terminal.records import TABLE, output_option, write_records
-from kafka_lag_cli.terminal.text import ColumnLayout, open_screen, printable, printable_line
+from kafka_lag_cli.terminal.text import ColumnLayout, open_screen, print_line, printable
 
 _NEEDED = "tasks_needed"
 _MOST_DAYS = 400
@@ -222,11 +223,11 @@ def print_groups(records: Sequence[Mapping[str, Any]], days: int, screen: Consol
         {
             "group": Text(printable(each["consumer_group"])),
             "cluster": Text(each["cluster"]),
-            "members": _number(each["members"]),
-            "needed": _number(each[_NEEDED]),
-            "median": _number(each["median"]),
-            "upper quartile": _number(each["upper_quartile"]),
-            "most": _number(each["most"]),
+            "members": show_number(each["members"]),
+            "needed": show_number(each[_NEEDED]),
+            "median": show_number(each["median"]),
+            "upper quartile": show_number(each["upper_quartile"]),
+            "most": show_number(each["most"]),
             "why": Text(printable(each["why"])),
         }
         for each in records
@@ -240,10 +241,6 @@ def _days(days: int) -> str:
     return format_quantity(days, "day")
 
 
-def _number(value: int | None) -> Text:
-    return Text("?", "dim") if value is None else Text(f"{value:,}")
-
-
 def print_group(
     cluster: str, row: Row, over_time: GroupsOverTime, members_per_task: int, screen: Console
 ) -> None:
@@ -251,9 +248,7 @@ def print_group(
     whole = describe_in_full(cluster, row, over_time, members_per_task)
     at, wanted = format_minute(over_time.period.until), whole["partitions_wanted"]
     more = "" if wanted is None else f"; {wanted:,} would allow what is written to be read"
-    screen.print(
-        Text(f"{printable(row['consumer_group'])} on {cluster} at {at}", "bold"), soft_wrap=True
-    )
+    print_line(screen, f"{printable(row['consumer_group'])} on {cluster} at {at}", "bold")
     for line in (
         f"tasks needed      {_count(row[_NEEDED])}: {explain_tasks_needed(row)}",
         f"members now       {_count(row['members'])}",
@@ -261,15 +256,11 @@ def print_group(
         f"partitions        {_count(row['partitions'])}{more}",
         *whole["more_tasks_do_not_help"],
     ):
-        _print(screen, line)
+        print_line(screen, line)
     screen.print()
     if whole["minutes_known"]:
         screen.print(_week_table(whole["hours_of_week"]))
-    _print(screen, _describe_week(whole, over_time.period))
-
-
-def _print(screen: Console, line: str) -> None:
-    screen.print(Text(printable_line(line)), soft_wrap=True)
+    print_line(screen, _describe_week(whole, over_time.period))
 
 
 def _count(number: int | None) -> str:
@@ -300,7 +291,7 @@ def _week_table(week: Sequence[Mapping[str, Any]]) -> Table:
 
 def _range(needed: Mapping[str, Any]) -> Text:
     median, upper = needed["median"], needed["upper_quartile"]
-    return _number(median) if median == upper else Text(f"{median}..{upper}")
+    return show_number(median) if median == upper else Text(f"{median}..{upper}")
 
 
 def _describe_week(whole: Mapping[str, Any], period: Period) -> str:

@@ -12,7 +12,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
@@ -34,9 +34,9 @@ from kafka_lag_cli.help_sections import command, option
 from kafka_lag_cli.numbers import SECONDS
 from kafka_lag_cli.schedule import Run, interruptible, run_on_schedule
 from kafka_lag_cli.state.shared import mark_collected
-from kafka_lag_cli.terminal.group_details import group_details
-from kafka_lag_cli.terminal.group_rows import Selection, select_groups, write_rows
-from kafka_lag_cli.terminal.group_table import STATUS_COLOURS, groups_table
+from kafka_lag_cli.terminal.group_details import draw_run
+from kafka_lag_cli.terminal.group_rows import Selection, write_rows
+from kafka_lag_cli.terminal.group_table import STATUS_COLOURS
 from kafka_lag_cli.terminal.records import TABLE
 from kafka_lag_cli.terminal.selection_options import row_kind, selection_of, selection_options
 from kafka_lag_cli.terminal.text import (
@@ -50,8 +50,6 @@ from kafka_lag_cli.terminal.text import (
 _BARS = "▁▂▃▄▅▆▇█"
 _TREND_RUNS = 30
 _WARNINGS = 4
-# The table's title, its head with a rule, blank lines and its caption.
-_LINES_AROUND_GROUPS = 6
 
 
 @command(
@@ -180,24 +178,7 @@ class WatchView:
         """Returns the table of groups, or the details of the named one, in so many lines."""
         if self.snapshot is None:
             return Text("reading the cluster", "dim")
-        name, horizon = self.selection.group, self.rules.risk_horizon_ms / 1000
-        if name is None:
-            room = None if lines is None else max(1, lines - _LINES_AROUND_GROUPS)
-            chosen = min(filter(None, (self.selection.top, room)), default=None)
-            selection = replace(self.selection, top=chosen)
-            return groups_table(
-                self.snapshot,
-                width,
-                horizon,
-                selection,
-                has_filters=not self.rules.groups.accepts_all,
-                wide=self.wide,
-            )
-        if not select_groups(self.snapshot, Selection(group=name)).matching:
-            return Text(f"There is no group {printable(name)} in this run.")
-        return group_details(
-            self.snapshot, name, width, horizon, lines, self.selection, wide=self.wide
-        )
+        return draw_run(self.snapshot, self.selection, self.rules, width, lines, wide=self.wide)
 
     def heading(self) -> Text:
         """Returns cluster, counts by status, lag, the run's time, the next one's, and the trend."""

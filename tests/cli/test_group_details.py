@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import Snapshot
-from kafka_lag_cli.terminal.group_details import group_details
+from kafka_lag_cli.terminal.group_details import draw_run, group_details
 from kafka_lag_cli.terminal.group_rows import Selection
 from tests.builders import HOUR, NOON
 from tests.cli.snapshots import a_group, a_partition, a_snapshot_of
@@ -184,3 +185,18 @@ def test_a_strangers_names_are_shown_and_do_nothing(name: str) -> None:
     # The heading, three cells of the partition, three of the member.
     seen = {"a\x1b[2Jb": r"a\x1b[2Jb", "a\nb": r"a\nb", "": "''"}.get(name, name)
     assert len(re.findall(rf"(?<!\w){re.escape(seen)}(?!\w)", text)) >= 7
+
+
+@pytest.mark.parametrize(("hours", "stands_out"), [(1, False), (3, True)])
+def test_a_loss_within_the_configured_horizon_stands_out(hours: int, stands_out: bool) -> None:
+    soon = a_part(0, seconds_until_loss=7_200.0)
+    drawn = draw_run(
+        a_snapshot_of(a_group("g"), partitions=(soon,)),
+        Selection(group="g"),
+        Rules(risk_horizon_ms=hours * HOUR),
+        200,
+        wide=True,
+    )
+    out = StringIO()
+    Console(file=out, width=200, force_terminal=True, color_system="standard").print(drawn)
+    assert ("in 2 h\x1b[0m" in out.getvalue()) is stands_out

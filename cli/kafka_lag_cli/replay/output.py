@@ -22,7 +22,7 @@ from kafka_lag_cli.replay.days import Replay
 from kafka_lag_cli.replay.pages import ASSUMED, DELAY_MINUTES, Page
 from kafka_lag_cli.replay.recorded import Recorded
 from kafka_lag_cli.terminal.records import write_records
-from kafka_lag_cli.terminal.text import ColumnLayout, printable, printable_line
+from kafka_lag_cli.terminal.text import ColumnLayout, print_line, printable
 
 _WEEK_DAYS = 7
 # Pages and groups that are listed for people.
@@ -46,7 +46,7 @@ def print_replays(replays: Sequence[Replay], screen: Console) -> None:
         if number:
             screen.print()
         _print_one(replay, screen)
-    _print(
+    print_line(
         screen,
         f"A model of CloudWatch, not AWS: a value is seen {DELAY_MINUTES} minute later, an alarm "
         f"looks {ASSUMED.extra_points} points farther back than its periods.",
@@ -66,9 +66,9 @@ def _print_one(replay: Replay, screen: Console) -> None:
         f"{format_minute(recorded.time(minutes - 1))}: {format_count(runs)} runs in "
         f"{format_count(minutes)} minutes{unreadable}"
     )
-    screen.print(Text(printable_line(head), "bold"), soft_wrap=True)
+    print_line(screen, head, "bold")
     for line in (_summarise(replay), *_count_alarms(replay)):
-        _print(screen, line)
+        print_line(screen, line)
     if pages:
         shown = pages[-LISTED:]
         captions = [f"the newest {len(shown)} of {len(pages):,}; all of them by --output csv"]
@@ -80,9 +80,9 @@ def _print_one(replay: Replay, screen: Console) -> None:
     groups = Counter(each.group for each in pages if each.group is not None)
     if len(groups) > 1:
         most = ", ".join(f"{name} {count}" for name, count in groups.most_common(_MOST_GROUPS))
-        _print(screen, f"Most of them: {most}.")
+        print_line(screen, f"Most of them: {most}.")
     for sentence in replay.left_out:
-        _print(screen, f"Not replayed: {sentence}.")
+        print_line(screen, f"Not replayed: {sentence}.")
 
 
 def _summarise(replay: Replay) -> str:
@@ -129,20 +129,16 @@ def _cell(text: str) -> Text:
     return Text(text, "dim" if text == "?" else "")
 
 
-def _print(screen: Console, line: str) -> None:
-    screen.print(Text(printable_line(line)), soft_wrap=True)
-
-
 def print_beside_aws(found: Sequence[Mapping[str, Any]], screen: Console) -> None:
     """Prints how many pages agree by each reading, and where the model is wrong."""
     for each in found:
-        _print(
+        print_line(
             screen,
             f"{each['cluster']}: the model beside CloudWatch's history of the last 30 days",
         )
         for record in (*each["readings"], *each["differences"]):
-            _print(screen, ", ".join(f"{key} {value}" for key, value in record.items()))
-    _print(screen, "Same: both begin within two minutes of each other.")
+            print_line(screen, ", ".join(f"{key} {value}" for key, value in record.items()))
+    print_line(screen, "Same: both begin within two minutes of each other.")
 
 
 def write_replays(replays: Sequence[Replay], form: str, out: TextIO) -> None:

@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One group on a terminal: its partitions with their offsets, and its members."""
+"""A run on a terminal: its groups, or one of them with its partitions, offsets and members."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from kafka_lag.lag.group_settings import Rules
 from kafka_lag.lag.model import Snapshot
 from kafka_lag.lag.ownership import count_idle
 from kafka_lag.views.losses import find_losses
@@ -31,17 +33,20 @@ from kafka_lag_cli.terminal.group_rows import (
 from kafka_lag_cli.terminal.group_table import (
     cells,
     group_state,
+    groups_table,
+    show_number,
     status_level,
     status_text,
     status_words,
     time_lag,
     time_to_loss,
-    unknown,
 )
 from kafka_lag_cli.terminal.text import ColumnLayout, printable
 
 _DAY_SECONDS = 86_400.0
 _ALL = Selection()
+# The table's title, its head with a rule, blank lines and its caption.
+_LINES_AROUND_GROUPS = 6
 # What is said of the group, and titles, heads, rules, blank lines and captions of both tables.
 _LINES_AROUND_TABLES = 18
 _MAX_LOSSES = 3
@@ -68,6 +73,31 @@ _MEMBERS = ColumnLayout(
     wide=("member",),
     cut_in_middle=("client", "host", "member"),
 )
+
+
+def draw_run(
+    snapshot: Snapshot,
+    selection: Selection,
+    rules: Rules,
+    width: int,
+    lines: int | None = None,
+    notes: Mapping[str, str] | None = None,
+    *,
+    wide: bool = False,
+) -> RenderableType:
+    """Returns the table of groups, or the details of the selected one, in so many lines."""
+    name, horizon = selection.group, rules.risk_horizon_ms / 1000
+    if name is None:
+        if lines is not None:
+            room = max(1, lines - _LINES_AROUND_GROUPS)
+            selection = replace(selection, top=min(selection.top or room, room))
+        has_filters = not rules.groups.accepts_all
+        return groups_table(
+            snapshot, width, horizon, selection, notes, has_filters=has_filters, wide=wide
+        )
+    if not select_groups(snapshot, Selection(group=name)).matching:
+        return Text(f"There is no group {printable(name)} in this run.")
+    return group_details(snapshot, name, width, horizon, lines, selection, wide=wide)
 
 
 def group_details(
@@ -131,11 +161,6 @@ def _is_new(partitions: Sequence[Row]) -> bool:
 
 def describe_group(row: Row, now: int, *, is_new: bool = False) -> Iterable[Text]:
     """Yields what the group does, its cause and what to do; what `is_new` may have begun before."""
-    yield from _lines(row, now, is_new=is_new)
-    yield from _explain(row)
-
-
-def _lines(row: Row, now: int, *, is_new: bool) -> Iterable[Text]:
     shown = cells(row, _DAY_SECONDS)
     loss, words = shown["to loss"], status_words(row, row["worst_status"])
     if words and row["status"] and row["worst_status_since"] is not None:
@@ -160,6 +185,7 @@ def _lines(row: Row, now: int, *, is_new: bool) -> Iterable[Text]:
     left = Text("lag and time lag are of what is left" if row["records_lost"] else "")
     if said := [each for each in (shown["notes"], left) if each]:
         yield Text("; ").join(said)
+    yield from _explain(row)
 
 
 def _sla(row: Row, used: Text, now: int, *, is_new: bool) -> Iterable[str | Text]:
@@ -213,27 +239,22 @@ def _partition(row: Row, horizon_seconds: float) -> dict[str, Text]:
     return {
         "topic": Text(printable(row["topic"])),
         "partition": Text(str(row["partition_id"])),
-        "committed": _offset(row["committed_offset"], "none" if _is_read(row) else None),
-        "log end": _offset(row["end_offset"]),
-        "lag": _offset(row["lag"]),
+        "committed": _committed(row),
+        "log end": show_number(row["end_offset"]),
+        "lag": show_number(row["lag"]),
         "time lag": time_lag(row),
         "status": status_text(row, row["consumer_status"]),
         "to loss": time_to_loss(row, horizon_seconds),
-        "log start": _offset(row["start_offset"]),
+        "log start": show_number(row["start_offset"]),
         "client": _name(row["client_id"]),
         "host": _name(row["client_host"]),
         "leader": Text("" if row["leader"] is None else str(row["leader"])),
     }
 
 
-def _is_read(row: Row) -> bool:
-    return row["unread_reason"] is None
-
-
-def _offset(offset: int | None, absent: str | None = None) -> Text:
-    if offset is not None:
-        return Text(f"{offset:,}")
-    return unknown() if absent is None else Text(absent, "dim")
+def _committed(row: Row) -> Text:
+    is_absent = row["committed_offset"] is None and row["unread_reason"] is None
+    return Text("none", "dim") if is_absent else show_number(row["committed_offset"])
 
 
 def _name(text: str | None) -> Text:
@@ -256,7 +277,7 @@ def _members(partitions: Sequence[Row]) -> list[dict[str, Text]]:
                 "client": _name(rows[0]["client_id"]),
                 "host": _name(rows[0]["client_host"]),
                 "partitions": Text(str(len(rows))),
-                "lag": Text(f"{sum(lags):,}") if len(lags) == len(rows) else unknown(),
+                "lag": show_number(sum(lags) if len(lags) == len(rows) else None),
                 "longest time lag": time_lag(longest),
                 "member": Text(printable(member)),
             }

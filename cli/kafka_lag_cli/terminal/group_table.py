@@ -112,7 +112,7 @@ def cells(row: Row, horizon_seconds: float, note: str | None = None) -> dict[str
         "time lag": time_lag(row),
         "sla": share_of_sla(row),
         "to loss": time_to_loss(row, horizon_seconds),
-        "members": unknown() if row["members"] is None else Text(f"{row['members']:,}"),
+        "members": show_number(row["members"]),
         "state": group_state(row),
         "worst partition": _worst_partition(row),
         "broker": Text("" if leader is None else str(leader)),
@@ -243,6 +243,11 @@ def _notes(row: Row, added: str | None) -> list[Text]:
     if row["partitions_uncommitted"]:
         notes.append(Text(f"{row['partitions_uncommitted']} of {parts} uncommitted"))
     return notes
+
+
+def show_number(value: int | None) -> Text:
+    """Returns a number with separators, or a question mark."""
+    return unknown() if value is None else Text(f"{value:,}")
 
 
 def unknown() -> Text:

@@ -98,6 +98,11 @@ def open_screen(*, wide: bool = False) -> Console:
     return screen
 
 
+def print_line(screen: Console, line: str, style: str = "") -> None:
+    """Prints a line whole, however narrow the terminal is."""
+    screen.print(Text(printable_line(line), style), soft_wrap=True)
+
+
 @dataclass(frozen=True, slots=True)
 class ColumnLayout:
     """The columns of a table, in order; those in `wide` are shown by --wide alone.

@@ -32,9 +32,14 @@ from kafka_lag.wording.words import (
 from kafka_lag_cli.state.groups_over_time import MINUTE_MS
 from kafka_lag_cli.terminal.group_details import describe_group
 from kafka_lag_cli.terminal.group_rows import Row
-from kafka_lag_cli.terminal.group_table import STATUS_COLOURS, status_text, unknown
+from kafka_lag_cli.terminal.group_table import (
+    STATUS_COLOURS,
+    show_number,
+    status_text,
+    unknown,
+)
 from kafka_lag_cli.terminal.records import write_records
-from kafka_lag_cli.terminal.text import ColumnLayout, printable
+from kafka_lag_cli.terminal.text import ColumnLayout, print_line, printable
 from kafka_lag_cli.why.explanation import Explanation
 from kafka_lag_cli.why.timeline import Minute, Stretch, fold
 
@@ -66,7 +71,7 @@ def print_explanation(found: Explanation, screen: Console) -> None:
     """Prints what is wrong and what to do; then the last hours."""
     row, now = found.row, found.row["taken_at"]
     title = f"{printable(row['consumer_group'])} on {found.cluster} at {format_minute(now)}"
-    screen.print(Text(title, "bold"), soft_wrap=True)
+    print_line(screen, title, "bold")
     for line in (*describe_group(row, now), *_describe_rest(found)):
         # Commands are whole on their lines, so that they can be copied.
         screen.print(line, soft_wrap=line.plain.startswith(("to look", "to repair")))
@@ -106,7 +111,7 @@ def _print_timeline(found: Explanation, screen: Console) -> None:
     runs = format_quantity(len(timeline.minutes), "run")
     unread = f", {timeline.unreadable} more not readable" if timeline.unreadable else ""
     title = f"From {format_time_of_day(first, now)} to {format_time_of_day(now, now)}"
-    screen.print(Text(f"{title} ({runs}{unread})", "bold"), soft_wrap=True)
+    print_line(screen, f"{title} ({runs}{unread})", "bold")
     clock = _to_the_second if timeline.interval_ms < MINUTE_MS else _to_the_minute
     lines = [_stretch(each, clock, now) for each in fold(timeline)]
     screen.print(_STRETCHES.table(lines, screen.width))
@@ -121,7 +126,7 @@ def _stretch(stretch: Stretch, clock: _Clock, now: int) -> dict[str, Text]:
         "members": Text(_range(stretch.bounds("members"))),
         "written": Text(_rate(stretch.mean("produce_rate"))),
         "read": Text(_rate(stretch.read)),
-        "lag": _count(last["lag"]),
+        "lag": show_number(last["lag"]),
         "age": _age(last["time_lag_seconds"]),
         "cause": Text(find_word(last["cause"]) if last["cause"] else ""),
         "rebalances": Text(f"{stretch.total('rebalances'):,}"),
@@ -152,10 +157,6 @@ def _range(bounds: tuple[int, int] | None) -> str:
 
 def _rate(rate: float | None) -> str:
     return _UNKNOWN if rate is None else format_rate(rate)
-
-
-def _count(number: int | None) -> Text:
-    return unknown() if number is None else Text(f"{number:,}")
 
 
 def _age(seconds: float | None) -> Text:
@@ -258,7 +259,7 @@ def print_troubles(runs: Sequence[tuple[str, int, Sequence[Row]]], screen: Conso
     groups = sum(len(rows) for _, _, rows in runs)
     if not lines:
         every = format_quantity(groups, "group")
-        screen.print(Text(f"None of {every} is in trouble {at}."), soft_wrap=True)
+        print_line(screen, f"None of {every} is in trouble {at}.")
         return
     layout = _TROUBLES if several else _TROUBLES.without("cluster")
     table = layout.table(lines, screen.width, [f"{len(lines)} of {groups} groups {at}"])
