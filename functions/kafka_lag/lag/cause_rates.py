@@ -51,7 +51,7 @@ def weigh_catching_up(case: Case) -> Cause | None:
     if case.over_for is not None and moves:
         # The trend covers nearly half a window.
         after = case.over_for < case.window * (0.5 if growing else _AVERAGES_WINDOWS)
-    if not (case.drains and normal) and not after:
+    if case.group["lag"] == 0 or (not (case.drains and normal) and not after):
         return None
     # Averages cover the time before, in which the group may have read nothing.
     shrank_by = case.shrank_by

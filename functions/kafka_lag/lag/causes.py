@@ -114,17 +114,18 @@ class _Named:
 def add_causes(e: Evaluation) -> Frame:
     """Returns the groups with `cause`, `cause_since` (ms) and `cause_evidence`.
 
-    A cause is known for groups in WARN or ERR, for groups with a broken SLA, for unusual ones, for
-    those with a partition that has no leader for a second run, and for those that an open
-    transaction holds up; if it is explained, also in runs in OK until the end of the incident. It
-    is kept in a run that does not know the status, or that comes long after the previous one.
+    A cause is known for groups in WARN or ERR, for groups with a backlog and a broken SLA, for
+    unusual ones, for those with a partition that has no leader for a second run, and for those that
+    an open transaction holds up. If it is explained, it is known also in runs in OK until the end
+    of the incident. It is kept in a run that does not know the status, or that comes long after the
+    previous one.
     """
     groups, old, rows, run = e.groups, e.old_groups, e.rows, e.run
     status, unusual = groups.strings("status"), groups.numbers("unusual")
     leaderless = find_leaderless(rows, run)
     without = Sets(e.at_group, len(groups)).have(leaderless)
     held_up = groups.numbers("held_up_records").known
-    broken = groups.numbers(contract.HELD_SLA_BROKEN).known
+    broken = groups.numbers(contract.HELD_SLA_BROKEN).known & ~(groups.numbers("lag") == 0)
     in_trouble = status.is_in(BAD) | (unusual == 1) | without | held_up | broken
     # Between two bad runs of an incident, and until its backlog is worked off, a group may be OK.
     incident = old.numbers("incident_since").only(~old.numbers("incident_until").known)

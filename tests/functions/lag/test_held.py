@@ -78,6 +78,7 @@ PROMISES = split_strips(
         commit                       100x6 160 +10x3
         group.sla_broken_since       ?x2 2x6 ?x2
         group.held_sla_broken_since  ?x4 2x4 ?x2
+        group.cause                  ?x4 unexplainedx2 ?x4
     promised, and no longer read
         end                          100 +10x5 timeoutx12
         commit                       100x6
