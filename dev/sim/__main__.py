@@ -12,6 +12,7 @@ from typing import Any
 from dev.sim.cases.drawn import SEED, SETS
 from dev.sim.scorers import (
     ages,
+    alarms,
     causes,
     changes,
     incidents,
@@ -31,6 +32,7 @@ _JUDGED_BY: Mapping[str, tuple[Any, ...]] = {
     "tasks": (tasks,),
     "logs": (ages,),
     "days": (incidents,),
+    "alarms": (alarms,),
     **dict.fromkeys(("releases", "releases-aside", "releases-unseen"), (releases,)),
     **dict.fromkeys(("restarts", "restarts-unseen"), (restarts,)),
     **dict.fromkeys(("probes", "probes-unseen"), (probes,)),

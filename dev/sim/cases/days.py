@@ -107,3 +107,11 @@ CLUSTERS = (
     DAYS["UNSEEN"],
     *((each,) for each in DAYS["UNSEEN_GAPS"]),
 )
+
+
+def make_everything() -> Case:
+    """Returns one cluster in which all goes wrong that a report knows."""
+    stalls = (*DAYS["STALLS"][:3], *DAYS["STALLS"][8:], *DAYS["BEHIND"][2:])
+    few = (*DAYS["STOPS"][:5], *stalls, *DAYS["PROMISES"][:2], *DAYS["LOSSES"][:3])
+    rest = _gather("OPERATORS", "UNREAD", "BROKERS", "CALM", "NAMES")
+    return merge("everything", (*few, *DAYS["RISKS"][:3], *rest, DAYS["GAPS"][0]))
