@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -16,13 +15,13 @@ from kafka_lag.wording.formatting import format_short_duration
 from kafka_lag_cli.connecting.collect_options import collect_options, collect_options_of
 from kafka_lag_cli.help_sections import command, option
 from kafka_lag_cli.numbers import WholeNumber
-from kafka_lag_cli.terminal.group_rows import Row, Selection, select_groups, sla_used, write_rows
+from kafka_lag_cli.terminal.group_rows import Row, Selection, select_groups, sla_used
 from kafka_lag_cli.terminal.records import TABLE
 from kafka_lag_cli.terminal.selection_options import (
     check_group,
-    row_kind,
     selection_of,
     selection_options,
+    write_selected,
 )
 from kafka_lag_cli.terminal.text import WarningPrinter, ignore_closed_pipe, open_screen, wording_of
 
@@ -102,14 +101,7 @@ def _write(
             draw_run(report.snapshot, selection, rules, screen.width, notes=notes, wide=wide)
         )
     else:
-        write_rows(
-            report.snapshot,
-            report.cluster,
-            selection,
-            row_kind(options),
-            options["output"],
-            sys.stdout,
-        )
+        write_selected(report.snapshot, report.cluster, selection, options)
 
 
 def exit_code(report: TwoReadings, selection: Selection, fail_on: Collection[str]) -> int:

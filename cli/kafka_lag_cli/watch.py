@@ -35,10 +35,10 @@ from kafka_lag_cli.numbers import SECONDS
 from kafka_lag_cli.schedule import Run, interruptible, run_on_schedule
 from kafka_lag_cli.state.shared import mark_collected
 from kafka_lag_cli.terminal.group_details import draw_run
-from kafka_lag_cli.terminal.group_rows import Selection, write_rows
+from kafka_lag_cli.terminal.group_rows import Selection
 from kafka_lag_cli.terminal.group_table import STATUS_COLOURS
 from kafka_lag_cli.terminal.records import TABLE
-from kafka_lag_cli.terminal.selection_options import row_kind, selection_of, selection_options
+from kafka_lag_cli.terminal.selection_options import selection_of, selection_options, write_selected
 from kafka_lag_cli.terminal.text import (
     WarningPrinter,
     name_options,
@@ -124,15 +124,7 @@ def _append(view: WatchView, options: Mapping[str, Any], screen: Console, *, hea
         screen.print(view.groups(screen.width))
         sys.stdout.flush()
         return
-    write_rows(
-        view.snapshot,
-        view.cluster,
-        view.selection,
-        row_kind(options),
-        options["output"],
-        sys.stdout,
-        heading=heading,
-    )
+    write_selected(view.snapshot, view.cluster, view.selection, options, heading=heading)
 
 
 @dataclass(slots=True)

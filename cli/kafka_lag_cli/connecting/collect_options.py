@@ -25,7 +25,6 @@ from kafka_lag_cli.state.place import STATE, SnapshotPlace
 
 if TYPE_CHECKING:
     from kafka_lag.collector import Collector, WarningLogger
-    from kafka_lag.sinks.metric_sets import ConfiguredSink
     from kafka_lag.snapshots.store import SnapshotStore
 
 _LEAST_DEADLINE = 45.0
@@ -60,11 +59,9 @@ class CollectOptions:
         access = find_protocol(self.settings.access)
         return replace(self, settings=replace(self.settings, access=access), protocol_named=True)
 
-    def open_collector(
-        self, logger: WarningLogger, sinks: tuple[ConfiguredSink, ...] = ()
-    ) -> Collector:
-        """A collector of the named cluster. Raises ReporterError where it cannot be reached."""
-        return self.open_into(self.open_store(logger.warning), logger, sinks)
+    def open_collector(self, logger: WarningLogger) -> Collector:
+        """A collector without sinks. Raises ReporterError where the cluster cannot be reached."""
+        return self.open_into(self.open_store(logger.warning), logger)
 
     def open_store(self, warn: Callable[[str], None]) -> SnapshotStore:
         """The folder, which a narrowed run does not take for the whole of what is in there."""
@@ -84,7 +81,6 @@ class CollectOptions:
         self,
         store: SnapshotStore,
         logger: WarningLogger,
-        sinks: tuple[ConfiguredSink, ...] = (),
         adapt: Callable[[Settings], Settings] = lambda settings: settings,
     ) -> Collector:
         """The same with another store; `adapt` may change the settings once the cluster has its
@@ -100,7 +96,7 @@ class CollectOptions:
             # Kafka's ids may begin with a sign, which names of snapshots' clusters do not.
             cluster = source.cluster_id(time.monotonic() + settings.deadline).lstrip("_-")
             settings = replace(settings, cluster=cluster)
-        return Collector(adapt(settings), source, store, sinks, logger)
+        return Collector(adapt(settings), source, store, (), logger)
 
     def remove_old_days(self) -> None:
         """Keeps the state as small as it shall be."""

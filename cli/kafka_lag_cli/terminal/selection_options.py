@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import difflib
+import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,7 @@ from kafka_lag_cli.terminal.group_rows import (
     STATUSES,
     Selection,
     select_groups,
+    write_rows,
 )
 from kafka_lag_cli.terminal.records import TABLE, output_option
 
@@ -106,9 +108,17 @@ def selection_of(options: Mapping[str, Any]) -> Selection:
     )
 
 
-def row_kind(options: Mapping[str, Any]) -> str:
-    """Return what a row of the output for programs stands for."""
-    return options["by"] or (BY_PARTITION if options["group"] else BY_GROUP)
+def write_selected(
+    snapshot: Snapshot,
+    cluster: str,
+    selection: Selection,
+    options: Mapping[str, Any],
+    *,
+    heading: bool = True,
+) -> None:
+    """Writes the selected rows for programs to standard output."""
+    by = options["by"] or (BY_PARTITION if options["group"] else BY_GROUP)
+    write_rows(snapshot, cluster, selection, by, options["output"], sys.stdout, heading=heading)
 
 
 def check_group(snapshot: Snapshot, name: str | None, unread_brokers: Sequence[str] = ()) -> None:
