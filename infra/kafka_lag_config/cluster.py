@@ -46,7 +46,8 @@ class TopicAlarms(AlarmSettings):
     """the ARN of a topic of yours, in the cluster's region, for urgent alarms of this cluster
     (unless given: the deployment's)"""
     notice_topic: TopicArn | None = None
-    """likewise, for its alarms that can wait for the day (unless given: the deployment's)"""
+    """the ARN of a topic of yours for this cluster's alarms that can wait for the day (unless
+    given: the deployment's)"""
     owner_topics: dict[Text, TopicArn] = EMPTY
     """by an owner's name: the ARN of the topic for alarms on that owner's groups in `alarms.groups`
     and `alarms.anomalies`; it overrides `alarms.topic`"""
@@ -82,14 +83,14 @@ class Cluster(CollectorSettings):
     """the cluster's name in metrics, S3 keys and the stack's name, unique in an account: letters,
     digits, `.`, `_`, `-`"""
     region: Region | None = None
-    """where the collector runs (unless given: the ARN's)"""
+    """the region in which the collector runs (unless given: the ARN's)"""
     account: Account | None = None
-    """where the collector runs (unless given: the ARN's)"""
+    """the account in which the collector runs (unless given: the ARN's)"""
     arn: KafkaArn | None = None
     """the ARN of an MSK cluster; it gives region, account and, at the deploy, the brokers"""
     bootstrap_servers: Annotated[tuple[Server, ...], Listed, Field(min_length=1)] | None = None
-    """host:port each; required if there is no ARN. A port that MSK has for another login is
-    refused (unless given: asked of MSK)"""
+    """the brokers, each as host:port; required if there is no ARN. A port that MSK has for another
+    login is refused (unless given: asked of MSK)"""
     vpc: Vpc
     auth: Auth
     alarms: TopicAlarms = TopicAlarms()

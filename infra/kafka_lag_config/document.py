@@ -133,7 +133,7 @@ class FilterSection(Strict):
     """a regular expression that matches anywhere in a name; without it every name. `^test-` matches
     names that begin with `test-`; a shell pattern such as `test-*` does not, and gets a warning"""
     deny: Expression | None = None
-    """the same; deny wins"""
+    """a regular expression for names to leave out, as in `allow`; it wins over `allow`"""
 
     @property
     def names(self) -> NameFilter:
@@ -157,7 +157,7 @@ class PartitionsSection(Strict):
     """filter of the groups with partition metrics, as in `{"allow": "^pay"}`. They are on if
     `partitions` is there, even as `{}`"""
     topics: FilterSection = FilterSection()
-    """filter of their topics"""
+    """filter of the topics of these groups"""
 
 
 class LevelsSection(Strict):

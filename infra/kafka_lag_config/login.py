@@ -25,8 +25,8 @@ class SecretAuth(Strict):
     secret_arn: SecretArn
     """the secret of `scram` and `tls`, in the collector's region"""
     kms_key_arn: KeyArn | None = None
-    """the key of yours that encrypts it (unless given: AWS's own); MSK's secrets (`AmazonMSK_...`)
-    always have one"""
+    """your KMS key that encrypts the secret; MSK's secrets (`AmazonMSK_...`) always have one
+    (unless given: AWS's own)"""
 
 
 class ScramAuth(SecretAuth):

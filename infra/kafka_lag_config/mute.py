@@ -63,11 +63,11 @@ class MuteKeys(Strict):
         ]
         | None
     ) = None
-    """when it begins once, in UTC, as in `2026-05-10T02:00`; instead of `cron`"""
+    """when a single window begins, in UTC, as in `2026-05-10T02:00`; instead of `cron`"""
     duration: Annotated[str, AfterValidator(_check_duration)]
-    """how long it lasts: 30m, 4h or 2d, at most 15d"""
+    """how long a window lasts: 30m, 4h or 2d, at most 15d"""
     groups: Expression | None = None
-    """expression for the groups that it mutes (unless given: all)"""
+    """expression for the groups that the window mutes (unless given: all)"""
     reason: Annotated[Text, Field(max_length=_LONGEST_REASON)] | None = None
     """why, which the group's page shows"""
     losses: bool = False

@@ -72,8 +72,8 @@ class Steps(Strict):
     """
 
     metric: Literal["ScalingLag", "EstimatedTimeLag"] = "ScalingLag"
-    """or EstimatedTimeLag. Steps change the number of running tasks; beside `tasks` they act only
-    while `TasksNeeded` is unknown"""
+    """ScalingLag or EstimatedTimeLag. Steps change the number of running tasks; beside `tasks` they
+    act only while `TasksNeeded` is unknown"""
     out: Annotated[tuple[Step, ...], Listed, Field(min_length=1, max_length=10)]
     """objects of `above` and `add`, in rising order: from the value `above` on, `add` tasks are
     added"""
@@ -118,9 +118,9 @@ class ScheduledBounds(Strict):
     """Other bounds from some times on."""
 
     cron: Cron
-    """`cron(0 7 ? * MON-FRI *)`"""
+    """when the bounds change, as in `cron(0 7 ? * MON-FRI *)`"""
     timezone: Timezone = "UTC"
-    """of `cron`"""
+    """timezone of `cron`"""
     min: Count
     """tasks at least from then on, until another entry or a deploy sets others"""
     max: Whole | None = None
@@ -134,9 +134,9 @@ class Tracking(Strict):
     """in place of steps: the value at which `ScalingLagPerMember` is kept. A good value: the
     records that a task reads in a second, times the seconds of lag that you accept"""
     out_cooldown_seconds: Cooldown = 60
-    """as for steps"""
+    """seconds before further tasks are added"""
     in_cooldown_seconds: InCooldown = 600
-    """as for steps"""
+    """seconds before further tasks are removed, 600 at least"""
     scale_in: bool = True
     """false: only ever add tasks"""
 
@@ -263,12 +263,13 @@ class Scaling(GroupScaling):
     """A service of a configuration, by names; `account`: if it is another than the cluster's."""
 
     ecs_cluster: Name
-    """its name"""
+    """name of the service's ECS cluster"""
     service: Name
-    """its name"""
+    """name of the ECS service"""
     account: Account | None = None
-    """the account of the service, in the cluster's region, which gets [a stack of its
-    own](scaling.md#a-service-in-another-account-or-region) (unless given: the cluster's)"""
+    """the service's account; another account gets [a stack of its
+    own](scaling.md#a-service-in-another-account-or-region) in the cluster's region (unless given:
+    the cluster's)"""
 
     @property
     def ecs_service(self) -> EcsService:

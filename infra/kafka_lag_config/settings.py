@@ -43,14 +43,14 @@ class Function(Strict):
     memory_mb: MemoryMb = 512
     """memory of the Lambda"""
     reserved_concurrency: Whole | None = None
-    """executions reserved for it, and the most at once: 1 is enough, because runs do not overlap.
-    Small accounts have none to reserve (unless given: none)"""
+    """executions reserved for the Lambda: 1 is enough, because runs do not overlap. Small accounts
+    have none to reserve (unless given: none)"""
     log_days: LogDays = 14
-    """days for which its log is kept: 1, 3, 7, 14, 30, 60, 90, 180, 365 or 731"""
+    """days for which the Lambda's log is kept: 1, 3, 7, 14, 30, 60, 90, 180, 365 or 731"""
     python: Literal["3.13", "3.14"] = "3.13"
-    """or 3.14"""
+    """version of Python: 3.13 or 3.14"""
     architecture: Literal["arm64", "x86_64"] = "arm64"
-    """or x86_64"""
+    """processor: arm64 or x86_64"""
 
 
 class SlaRuns(Strict):
@@ -95,7 +95,7 @@ class AlarmSettings(Strict):
     anomalies: Groups = ()
     """exact names of groups whose time lag is compared with its own past"""
     offset_lag: dict[GroupName, Whole] = EMPTY
-    """by exact name of a group, in `alarms.groups` or not: an alarm if more records are unread"""
+    """by exact name of any group: the number of unread records above which there is an alarm"""
     deployments: Groups = ()
     """exact names of groups with an alarm that [rolls bad releases
     back](alarms.md#deployment-alarms); each gets `ReleaseRisk`"""

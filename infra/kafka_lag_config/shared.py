@@ -71,16 +71,17 @@ class Notify(Strict):
     """Receivers of alarms and reports."""
 
     email: Annotated[tuple[Email, ...], Listed, Distinct] = ()
-    """gets alarms, notices and reports, from a topic each; all must be confirmed once"""
+    """addresses that get alarms, notices and reports, each kind by a topic of its own; each topic
+    must be confirmed once"""
     https: Annotated[tuple[Https, ...], Listed, Distinct] = ()
-    """a pager: gets alarms only; must be confirmed once"""
+    """URLs of pagers, which get alarms only; each must be confirmed once"""
     slack: Annotated[tuple[Slack, ...], Listed] = ()
     """objects of `name`, `workspace_id` (`T...`), `channel_id` (`C...`, or `G...`)"""
     teams: Annotated[tuple[Teams, ...], Listed] = ()
     """objects of `name`, `team_id`, `channel_id` (`19%3a...%40thread.tacv2`), `tenant_id`"""
     owners: dict[Text, OwnerReceivers] = EMPTY
     """by an owner's name: an object of `email` and `https`, which are [paged for that owner's
-    groups](alarms.md#owners), also for future ones; needs `status_messages`"""
+    groups](alarms.md#owners), also for groups to come; this needs `status_messages`"""
     recovered: bool = True
     """also send when an alarm ends"""
     encrypted: bool = True
@@ -125,7 +126,7 @@ class NotifyInPlaces(Notify):
 
     existing_topics: dict[AccountRegion, TopicArn] = EMPTY
     """the ARN of an SNS topic of yours for alarms, by place as in `existing_buckets`; `email` and
-    `https` are subscribed to it (a topic of another account must allow that) (unless given: a new
+    `https` are subscribed to it. A topic of another account must allow this (unless given: a new
     one)"""
 
 
@@ -161,9 +162,9 @@ class Report(Strict):
     enabled: bool = True
     """run the daily job; false: no snapshot is ever deleted"""
     hour: Annotated[int, Field(ge=0, le=23)] = 1
-    """the hour in UTC at which it starts, for the day before"""
+    """the hour in UTC at which the daily job starts; it reports on the day before"""
     glue_version: Literal["6.0", "5.1"] = "6.0"
-    """6.0 or 5.1"""
+    """version of Glue: 6.0 or 5.1"""
     workers: Annotated[int, Field(ge=2, le=100)] = 2
     """number of workers of the type G.1X"""
     time_limit_minutes: Annotated[int, Field(ge=5, le=600)] = 30
@@ -213,13 +214,13 @@ class Views(Strict):
     """`iam`: answer signed requests of callers with rights on the URL; `bearer`: requests with a
     token that the stack makes"""
     memory_mb: MemoryMb = 512
-    """of its Lambda, as for a cluster's `function`"""
+    """memory of the views' Lambda"""
     concurrency: Annotated[Whole | None, NoneIfOff] = None
     """reserved concurrency, the most requests at once; it bounds what strangers who try tokens can
     cost. `"off"`, which small accounts need, reserves none (unless given: none; 10 with `bearer`)
     """
     log_days: LogDays = 14
-    """of its Lambda, as for a cluster's `function`"""
+    """days for which the log of the views' Lambda is kept"""
 
     @model_validator(mode="before")
     @classmethod
@@ -236,15 +237,16 @@ class StatusMessages(Strict):
     """
 
     topic: bool = True
-    """send to the topic of reports, that is to `notify.email` and chats"""
+    """send messages to the topic of reports: `notify.email` and chats get them"""
     event_bus: Annotated[EventBus | None, NoneIfOff] = "default"
-    """send to this event bus of the account and region, which must exist; `"off"`: to none"""
+    """the event bus, in the same account and region, that gets messages; it must exist. `"off"`:
+    none"""
     reserved_concurrency: Whole | None = None
-    """as for a cluster's `function` (unless given: none)"""
+    """executions reserved for the messages' Lambda (unless given: none)"""
     memory_mb: MemoryMb = 512
-    """of its Lambda"""
+    """memory of the messages' Lambda"""
     log_days: LogDays = 14
-    """of its Lambda"""
+    """days for which the log of the messages' Lambda is kept"""
 
     @model_validator(mode="after")
     def _has_a_receiver(self) -> StatusMessages:
@@ -259,7 +261,7 @@ class ExistingBucket(Strict):
     name: BucketName
     """the bucket's name"""
     kms_key_arn: KeyArn | None = None
-    """the KMS key of yours that encrypts it: `{"name": "our-bucket", "kms_key_arn":
+    """your KMS key that encrypts the bucket: `{"name": "our-bucket", "kms_key_arn":
     "arn:aws:kms:..."}`"""
 
 
@@ -276,11 +278,11 @@ class KmsKeys(Strict):
     """Keys of the user's in one account and region, for what is made there."""
 
     bucket: KeyArn | None = None
-    """encrypts the bucket that is made here (unless given: S3's own)"""
+    """the key of a bucket that is made here (unless given: S3's own)"""
     logs: KeyArn | None = None
-    """encrypts every log group that is made here (unless given: CloudWatch's own)"""
+    """the key of all log groups that are made here (unless given: CloudWatch's own)"""
     topic: KeyArn | None = None
-    """encrypts the topics of alarms and reports (unless given: one is made)"""
+    """the key of the topics of alarms and reports (unless given: one is made)"""
     assets: KeyArn | None = None
     """the key of CDK's own bucket, if the account was bootstrapped with one: the daily job reads
     its script from that bucket"""
