@@ -131,6 +131,15 @@ class _WithoutRights:
     def __init__(self, fake: Any, service: str, denied: Iterable[str]) -> None:
         self._fake, self._service, self._denied = fake, service, denied
 
+    def get_paginator(self, operation: str) -> Any:
+        """Returns the fake's own paginator, or boto3's of the fake's pages."""
+        if hasattr(self._fake, "get_paginator"):
+            return self._fake.get_paginator(operation)
+        make: Any = _SESSION.client
+        paginator = make(self._service).get_paginator(operation)
+        paginator._method = getattr(self, operation)
+        return paginator
+
     def __getattr__(self, name: str) -> Any:
         for right in self._denied:
             prefix, _, operation = right.partition(":")

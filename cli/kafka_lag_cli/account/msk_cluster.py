@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -130,7 +130,7 @@ def _switched_on(authentication: Mapping[str, Any]) -> dict[str, Any]:
 def find_by_name(client: Any, name: str) -> str | None:
     """Returns the ARN of the cluster of this name in the client's region. Raises AwsError."""
     with using("kafka:ListClustersV2"):
-        pages = _pages(client.list_clusters_v2, ClusterNameFilter=name)
+        pages = client.get_paginator("list_clusters_v2").paginate(ClusterNameFilter=name)
         clusters = (each for page in pages for each in page.get("ClusterInfoList", ()))
         return next((str(e["ClusterArn"]) for e in clusters if e["ClusterName"] == name), None)
 
@@ -138,17 +138,8 @@ def find_by_name(client: Any, name: str) -> str | None:
 def associated_secrets(client: Any, arn: str) -> tuple[str, ...]:
     """Returns the ARNs of the secrets of a cluster's SCRAM users. Raises AwsError."""
     with using("kafka:ListScramSecrets"):
-        pages = _pages(client.list_scram_secrets, ClusterArn=arn)
+        pages = client.get_paginator("list_scram_secrets").paginate(ClusterArn=arn)
         return tuple(secret for page in pages for secret in page.get("SecretArnList", ()))
-
-
-def _pages(operation: Callable[..., Any], **request: Any) -> Iterator[Mapping[str, Any]]:
-    """Yields the pages of a list of MSK."""
-    page = operation(**request)
-    yield page
-    while page.get("NextToken"):
-        page = operation(**request, NextToken=page["NextToken"])
-        yield page
 
 
 def describe_secret(client: Any, arn: str) -> Secret:
