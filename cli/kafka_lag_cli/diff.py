@@ -33,7 +33,7 @@ from kafka_lag_cli.replay.days import Replay, find_period, period_options, read_
 from kafka_lag_cli.replay.output import LISTED, PAGE_NAMES, describe_cells, describe_page
 from kafka_lag_cli.state.groups_over_time import AT_ONCE
 from kafka_lag_cli.state.place import SnapshotPlace, place_options
-from kafka_lag_cli.terminal.records import TABLE, output_option, write_records
+from kafka_lag_cli.terminal.records import JSON, TABLE, output_option, write_records
 from kafka_lag_cli.terminal.text import open_screen, printable_line
 from kafka_lag_config.alarm_rules import (
     Rule,
@@ -177,7 +177,10 @@ def _write_markdown(
     yield from ("", f"- {_say_alarms(old, new)}")
     yield f"- cost: ${was:,.2f} -> ${will:,.2f} a month ({will - was:+,.2f})"
     yield from ("", "**Keys**" if is_drawn else "<details><summary>Keys</summary>", "")
-    keys = [_quote_code(f"{key}: {was} -> {will}") for key, was, will in _changed_keys(old, new)]
+    keys = [
+        _quote_code(f"{key}: {_say_values(was, will)}")
+        for key, was, will in _changed_keys(old, new)
+    ]
     yield from (f"- {line}" for line in keys or ["No key changes."])
     if not is_drawn:
         yield from ("", "</details>")
@@ -190,7 +193,8 @@ def _list_pages(changes: _Changes) -> Iterator[str]:
         cells = {"change": describe_kind(each)}
         cells |= describe_cells(each.page, changes.replay.recorded)
         # A bar ends a cell, also within code.
-        cells["group"] = _quote_code(cells["group"]).replace("|", r"\|")
+        for name in ("alarm", "group"):
+            cells[name] = _quote_code(cells[name]).replace("|", r"\|")
         if not number:
             yield from ("", f"| {' | '.join(cells)} |", "|---" * len(cells) + "|")
         yield f"| {' | '.join(cells.values())} |"
@@ -219,6 +223,9 @@ def _write(old: Deployment | None, new: Deployment, clusters: list[_Changes], fo
     ]
     pages = [_describe(page) for each in clusters for page in each.pages]
     names = ("change", "later_seconds", *PAGE_NAMES)
+    if form != JSON:
+        for rule in (rule for each in clusters for rule in each.not_judged):
+            click.echo(f"Not judged: {printable_line(rule)}", err=True)
     write_records(pages, form, sys.stdout, whole=found, names=names)
 
 
@@ -269,12 +276,21 @@ def _keys_of(deployment: Deployment, names: set[str]) -> dict[str, str]:
 
 
 def _flattened(value: Any, place: str) -> Iterator[tuple[str, str]]:
+    """Yields each key with its value as JSON; objects in lists have their keys one by one."""
     if isinstance(value, Mapping) and value:
         for key, below in value.items():
             yield from _flattened(below, f"{place}.{key}" if place else str(key))
+    elif isinstance(value, list) and any(isinstance(each, Mapping) for each in value):
+        for number, each in enumerate(value):
+            yield from _flattened(each, f"{place}[{number}]")
     else:
-        text = json.dumps(value, ensure_ascii=False)
-        yield place, text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+        yield place, json.dumps(value, ensure_ascii=False)
+
+
+def _say_values(before: str, after: str) -> str:
+    """Returns both values, cut if they differ in what is shown of them."""
+    shown = [text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..." for text in (before, after)]
+    return " -> ".join(shown if shown[0] != shown[1] else (before, after))
 
 
 def _count_alarms(old: Deployment, new: Deployment) -> tuple[int, int, int, int]:

@@ -371,7 +371,7 @@ RELEASE = Rule(
     metric=contract.RELEASE_RISK,
     datapoints=4,
     meaning="Since the group's members began to change, partitions have stopped or are farther "
-    "behind than in the hour before, or records were skipped.",
+    "behind than in the hour before, or the group skipped records or went back.",
     to_do="If the service's deployment names this alarm, it is rolled back. Look at the log of the "
     "new release.",
     severity="none",

@@ -61,8 +61,8 @@ class Expected(Strict):
     """
 
     groups: Count = 20
-    """consumer groups that remain after `groups.allow` and `groups.deny`; for `make cost` only,
-    like the keys below"""
+    """consumer groups of this cluster that remain after `groups.allow` and `groups.deny`; for
+    `make cost` only, like the keys below"""
     group_topics: Count = 60
     """pairs of such a group and a topic that it reads: 3 groups of 4 topics each are 12, whether
     they share topics or not"""

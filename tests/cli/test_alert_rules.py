@@ -203,6 +203,7 @@ def test_rules_that_read_what_snapshots_lack_are_named_and_the_others_judged(
         alert("Fine", f'{LAG}{{job="",consumergroup!~"a.*"}} > 100'),
         alert("Scraped", 'up{job="lag"} == 0'),
         alert("Job", f'{LAG}{{job="lag"}} > 100'),
+        alert("Any", f'{LAG}{{job!=""}} > 100'),
         alert("Far", f"{LAG} > x:far"),
         alert("Wrong", f"{LAG} * on (cluster) {LAG}"),
     )
@@ -212,10 +213,33 @@ def test_rules_that_read_what_snapshots_lack_are_named_and_the_others_judged(
         "x:far reads node_load1, which snapshots do not hold",
         "Scraped reads up, label job, which snapshots do not hold",
         "Job reads label job, which snapshots do not hold",
+        "Any reads label job, which snapshots do not hold",
         "Far reads x:far, which snapshots do not hold",
     ]
     assert wrong.startswith("Wrong: ")
     assert "many-to-many" in wrong
+
+
+def test_series_of_several_metrics_are_one_alert(tmp_path: Path) -> None:
+    write_pulses(tmp_path, [Pulse("billing", 11, 4, 500), Pulse("billing", 15, 5, 50)])
+    age = "kafka_lag_group_time_lag_seconds"
+    found = judged(tmp_path, alert("Either", f"{LAG} > 100 or ({age} > 0 < 100)", wait=6))
+    assert minutes_of(found) == [("Either", "billing", at(17), at(20))]
+
+
+def test_what_is_not_judged_is_told_beside_output_for_programs(tmp_path: Path) -> None:
+    write_pulses(tmp_path, [Pulse("billing", 10, 15, 500)])
+    rules = write_rules(tmp_path, alert("Down", "up == 0"))
+    result = run(tmp_path, rules, "--output", "csv")
+    assert "Not judged: Down reads up" in result.stderr
+
+
+def test_the_name_of_an_alert_does_not_break_a_comment(tmp_path: Path) -> None:
+    write_pulses(tmp_path, [Pulse("billing", 10, 15, 500)])
+    rules = write_rules(tmp_path, alert("a | [b](http://x) \x1b[31m", f"{LAG} > 60"))
+    text = run(tmp_path, rules, "--markdown").output
+    assert r"| `a \| [b](http://x) " in text
+    assert "\x1b" not in text
 
 
 def test_numbers_outlive_runs_that_do_not_come_and_their_age_grows(tmp_path: Path) -> None:

@@ -46,6 +46,19 @@ def test_two_documents_that_mean_the_same_change_nothing(tmp_path: Path) -> None
     assert cost.endswith(" a month (+0.00)")
 
 
+def test_values_that_differ_behind_what_is_shown_of_them_are_named(tmp_path: Path) -> None:
+    secret = "arn:aws:secretsmanager:eu-west-1:111122223333:secret:lag-reader-abcde"
+    arns = [f"{secret}{end}" for end in "fg"]
+    for name, arn, most in zip("ab", arns, (8, 9), strict=True):
+        service = {"service": "billing", "ecs_cluster": "jobs", "group": "billing", "max": most}
+        auth = {"type": "scram", "secret_arn": arn}
+        scaling = [{**service, "partitions": 12, "tasks": {}}]
+        a_document(tmp_path / f"{name}.json", auth=auth, scaling=scaling)
+    keys = lines_of(run(tmp_path))
+    assert f'- `clusters.shop.auth.secret_arn: "{arns[0]}" -> "{arns[1]}"`' in keys
+    assert "- `clusters.shop.scaling[0].max: 8 -> 9`" in keys
+
+
 STOPS = {"billing": (600, 609), "mailer": (700, 720), "audit": (800, 809)}
 DAYS = ("--from", DAY, "--to", DAY)
 
@@ -126,7 +139,7 @@ def test_a_strangers_name_does_not_break_a_comment(tmp_path: Path, name: str) ->
     assert "- `clusters.shop.sla_seconds.^(a|b)$: none -> 300.0`" in lines
     rows = [line for line in lines if line.startswith("| added")]
     assert rows
-    assert all(len(re.findall(r"(?<!\\)\|", row)) == 9 and row.count("`") == 2 for row in rows)
+    assert all(len(re.findall(r"(?<!\\)\|", row)) == 9 and row.count("`") == 4 for row in rows)
 
 
 def test_a_program_gets_keys_alarms_and_cost(tmp_path: Path) -> None:

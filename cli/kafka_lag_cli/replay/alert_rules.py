@@ -54,7 +54,7 @@ _LABEL_LIST = re.compile(r"\b(?:by|without|on|ignoring|group_left|group_right) \
 _METRIC = re.compile(r"(?<![\w:.])[A-Za-z_:][\w:]*(?![\w:]*\s*\()")
 _WORDS = frozenset({"and", "or", "unless", "bool", "offset", "atan2", "Inf", "NaN"})
 # A label that must have a value.
-_MATCHED = re.compile(r"(\w+)=~?'")
+_MATCHED = re.compile(r"(\w+)(?:=~?'|!=(?!'))")
 _LABELS = frozenset({LABEL_CLUSTER}).union(*(each.shown_labels for each in FAMILIES))
 _NAMED = 3
 
@@ -230,12 +230,14 @@ class _Judge:
         times: dict[str | None, dict[object, list[int]]] = defaultdict(lambda: defaultdict(list))
         for answer in self._query(rule):
             for series in answer:
-                labels = series["metric"]
+                # An alert has no metric's name: series of several metrics can be one alert.
+                labels = {**series["metric"], "__name__": ""}
                 of_series = times[labels.get(LABEL_GROUP)][frozenset(labels.items())]
                 of_series += [round(float(at) * 1000) for at, _ in series["values"]]
         for group, of_group in times.items():
             firing = (
-                find_firing(each, rule.step, rule.hold, rule.keep) for each in of_group.values()
+                find_firing(sorted({*each}), rule.step, rule.hold, rule.keep)
+                for each in of_group.values()
             )
             for begin, end in _join(chain.from_iterable(firing)):
                 seen = (begin - self._recorded.begin) // MINUTE_MS

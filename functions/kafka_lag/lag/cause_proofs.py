@@ -276,6 +276,8 @@ def weigh_settings(case: Case) -> Cause | None:
         fits = changed["now"] < changed["was"] and loses and not lost[~here].any()
     elif setting == contract.PARTITIONS:
         behind &= (case.rows.numbers("partition_id") >= changed["was"]) & (case.members < 0)
+        # A group that takes partitions without a coordinator has no members, and moves.
+        behind &= case.still
         fits = bool(behind.any())
     elif setting == contract.REPLICAS and behind.any():
         slow = behind.sum() >= NEARLY_ALL * (case.active & here).sum() and not case.still.any()

@@ -376,8 +376,9 @@ def advise_on_stop(row: Mapping[str, Any]) -> str:
     if not row.get("members"):
         return START
     return (
-        f"find out why none of its {format_quantity(row['members'], 'member')} owns the partitions "
-        "that are behind; if the group has left their topic, delete its offsets of that topic"
+        "find out why some partitions have no member, though the group has "
+        f"{format_quantity(row['members'], 'member')}; if it has left their topic, delete its "
+        "offsets of that topic"
     )
 
 

@@ -597,6 +597,21 @@ def test_what_does_not_explain_it_is_not_named(name: str, cause: str | None) -> 
     assert "topic_was" not in evidence(last)
 
 
+def test_new_partitions_that_are_read_slowly_are_not_without_a_reader() -> None:
+    def adds(cluster: World) -> None:
+        cluster.topics[0].there.fill(True)
+        cluster.groups[0].blind = set()
+
+    def waits(cluster: World) -> None:
+        cluster.groups[0].state = "PreparingRebalance"
+
+    acts = {TROUBLE: both(adds, reads(10.0, 10.0)), TROUBLE + 26: waits}
+    runs = run(two_partitions_later(), acts, TROUBLE + 30)
+
+    assert row(runs[-1])["status"] == contract.WARN
+    assert contract.SETTINGS_CHANGED not in causes_of(runs)
+
+
 def test_a_group_without_members_is_stopped_until_it_has_worked_off_its_backlog() -> None:
     runs = planted("away, then back")
 
