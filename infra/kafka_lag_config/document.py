@@ -342,14 +342,14 @@ class CollectorKeys(Strict):
     """the most look-ups by time in a run: fewer spare the brokers and make time lags less exact;
     with 0 time lags come from earlier runs only"""
     risk_horizon_hours: Annotated[Number, Field(gt=0, le=720)] = _RULES.risk_horizon_ms / _HOUR_MS
-    """a loss is AT_RISK if the time until it is shorter than this and than half of the retained
-    time; up to 720"""
+    """a loss is AT_RISK if it is fewer hours away than this, and less than half of the topic's
+    retention; up to 720"""
     ignore_inactive: bool = _RULES.ignore_inactive
     """leave out topics of a group that no member owns and whose commits have not moved for 24 hours
     """
     deadline_seconds: Annotated[Number, Field(ge=1, le=900)] = DEFAULTS.deadline
-    """seconds that a run may take: three tenths to load the state, nine tenths until the cluster is
-    read"""
+    """seconds that a run may take: the snapshots must be loaded by three tenths of this, and the
+    cluster read by nine tenths"""
     broker_timeout_seconds: Annotated[Number, Field(ge=0.1, le=300)] = (
         DEFAULTS.access.broker_timeout
     )
@@ -418,8 +418,8 @@ class Document(CollectorKeys):
     ]
     """host:port, all are tried at once"""
     sasl_mechanism: SaslMechanism = cast("SaslMechanism", DEFAULTS.access.sasl_mechanism)
-    """or SCRAM-SHA-256, PLAIN, or OAUTHBEARER: MSK IAM, with SASL_SSL, no secret and `AWS_REGION`
-    in the environment"""
+    """or SCRAM-SHA-256 or PLAIN; or OAUTHBEARER for MSK IAM, which needs SASL_SSL, `AWS_REGION` in
+    the environment, and no secret"""
     security_protocol: SecurityProtocol = cast(
         "SecurityProtocol", DEFAULTS.access.security_protocol
     )

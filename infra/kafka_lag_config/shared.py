@@ -74,7 +74,7 @@ class Notify(Strict):
     """addresses that get alarms, notices and reports, each kind by a topic of its own; each topic
     must be confirmed once"""
     https: Annotated[tuple[Https, ...], Listed, Distinct] = ()
-    """URLs of pagers, which get alarms only; each must be confirmed once"""
+    """URLs of pagers, which get urgent alarms only; each must be confirmed once"""
     slack: Annotated[tuple[Slack, ...], Listed] = ()
     """objects of `name`, `workspace_id` (`T...`), `channel_id` (`C...`, or `G...`)"""
     teams: Annotated[tuple[Teams, ...], Listed] = ()
@@ -126,8 +126,8 @@ class NotifyInPlaces(Notify):
 
     existing_topics: dict[AccountRegion, TopicArn] = EMPTY
     """the ARN of an SNS topic of yours for alarms, by place as in `existing_buckets`; `email` and
-    `https` are subscribed to it. A topic of another account must allow this (unless given: a new
-    one)"""
+    `https` are subscribed to it. A topic of another account must allow these subscriptions
+    (unless given: a new one)"""
 
 
 class Keep(Strict):
